@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use crate::{Ending, Workspace, process, test, tools};
+use crate::{TaskResult, Workspace, process, test, tools};
 
 const QUICK: [&str; 3] = ["format", "lint", "tests"];
 
 /// Checks the crates that are named, or runs the quick suites over all.
-pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
+pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     if arguments.is_empty() {
         let is_quick = |suite: &&test::Suite| QUICK.contains(&suite.name);
         let suites: Vec<_> = test::SUITES.iter().filter(is_quick).collect();
@@ -21,7 +21,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
     let names: Vec<_> =
         arguments.iter().map(|argument| find(packages, argument)).collect::<Result<_>>()?;
     check_crates(workspace, &names)?;
-    Ok(Ending::Good)
+    Ok(TaskResult::Good)
 }
 
 /// Format, lint and tests of some crates alone; those that depend on them are left out.

@@ -7,11 +7,11 @@
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use crate::suites::Outcome;
+use crate::suites::SuiteOutcome;
 use crate::{Workspace, package, process};
 
 /// Checks every combination.
-pub fn suite(workspace: &Workspace) -> Result<Outcome> {
+pub fn suite(workspace: &Workspace) -> Result<SuiteOutcome> {
     let metadata = workspace.metadata()?;
     let packages = package::published(&metadata)?;
     let unpacked = package::unpack(workspace, &packages)?;
@@ -31,7 +31,7 @@ pub fn suite(workspace: &Workspace) -> Result<Outcome> {
     if !failed.is_empty() {
         bail!("these do not build alone:\n{}", failed.join("\n"));
     }
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
 /// The arguments that choose features: none, each alone, all.

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::suites::Outcome;
+use crate::suites::SuiteOutcome;
 use crate::{Workspace, process, tools};
 
 /// The flags of cargo-fuzz, without a sanitizer.
@@ -39,9 +39,9 @@ const EACH: Duration = Duration::from_secs(5);
 const ALL: Duration = Duration::from_secs(60);
 
 /// Builds the targets and runs each for a few seconds, one on every processor.
-pub fn suite(workspace: &Workspace) -> Result<Outcome> {
+pub fn suite(workspace: &Workspace) -> Result<SuiteOutcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_FUZZING) {
-        return Ok(Outcome::Skipped(format!("{error:#}")));
+        return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
     }
     let targets = targets(workspace)?;
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
@@ -72,7 +72,7 @@ pub fn suite(workspace: &Workspace) -> Result<Outcome> {
     if !failed.is_empty() {
         bail!("{}", failed.join("; "));
     }
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
 /// How many seconds each target may run, at least one.

@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use crate::{Ending, Workspace, bench, process};
+use crate::{TaskResult, Workspace, bench, process};
 
 const SCHEMAS: &str = "crates/model/schemas";
 /// Where the schema of a workflow's file is, which the program makes of the keys that it reads.
@@ -29,7 +29,7 @@ const PICTURES: &str = "docs/pictures";
 const NOTE: &str = "<!-- Made by `cargo xtask generate`; changes here are lost. -->\n";
 
 /// Writes the generated files, or compares them.
-pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
+pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     match arguments {
         [] => write(workspace),
         [only] if only == "--check" => check(workspace),
@@ -38,7 +38,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
 }
 
 /// Says which files in the repository differ from what the code makes now.
-pub fn check(workspace: &Workspace) -> Result<Ending> {
+pub fn check(workspace: &Workspace) -> Result<TaskResult> {
     let fresh = generate(workspace)?;
     let mut differ = Vec::new();
     for file in files_below(fresh.path())? {
@@ -54,13 +54,13 @@ pub fn check(workspace: &Workspace) -> Result<Ending> {
     }
     if differ.is_empty() {
         println!("generated files are up to date");
-        return Ok(Ending::Good);
+        return Ok(TaskResult::Good);
     }
     println!("{}\nhint: run cargo xtask generate", differ.join("\n"));
-    Ok(Ending::Bad)
+    Ok(TaskResult::Bad)
 }
 
-fn write(workspace: &Workspace) -> Result<Ending> {
+fn write(workspace: &Workspace) -> Result<TaskResult> {
     let fresh = generate(workspace)?;
     for file in files_below(fresh.path())? {
         let text = fs::read(fresh.path().join(&file))?;
@@ -77,7 +77,7 @@ fn write(workspace: &Workspace) -> Result<Ending> {
         fs::remove_file(workspace.root.join(&file))?;
         println!("removed {}", file.display());
     }
-    Ok(Ending::Good)
+    Ok(TaskResult::Good)
 }
 
 /// Makes every generated file in a temporary folder.

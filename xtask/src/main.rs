@@ -59,7 +59,7 @@ ANYHOOK_FUZZ_SECONDS sets how long each fuzz target runs (5, or less if there ar
 ";
 
 /// Whether the task reached its goal; an error says why it could not even try.
-enum Ending {
+enum TaskResult {
     Good,
     Bad,
 }
@@ -74,8 +74,8 @@ fn main() -> ExitCode {
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match dispatch(&arguments) {
-        Ok(Ending::Good) => ExitCode::SUCCESS,
-        Ok(Ending::Bad) => ExitCode::FAILURE,
+        Ok(TaskResult::Good) => ExitCode::SUCCESS,
+        Ok(TaskResult::Bad) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -83,10 +83,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(arguments: &[String]) -> Result<Ending> {
+fn dispatch(arguments: &[String]) -> Result<TaskResult> {
     let Some((task, rest)) = arguments.split_first() else {
         print!("{HELP}{}", test::suite_list());
-        return Ok(Ending::Good);
+        return Ok(TaskResult::Good);
     };
     match task.as_str() {
         "test" => test::run(&Workspace::find()?, rest),
@@ -99,7 +99,7 @@ fn dispatch(arguments: &[String]) -> Result<Ending> {
         "bench" => bench::run(&Workspace::find()?, rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}{}", test::suite_list());
-            Ok(Ending::Good)
+            Ok(TaskResult::Good)
         }
         other => bail!("there is no task `{other}`; `cargo xtask help` lists them"),
     }

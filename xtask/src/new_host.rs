@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{Ending, Workspace, process};
+use crate::{TaskResult, Workspace, process};
 
 /// The crate of all agents.
 const CRATE: &str = "crates/hosts";
@@ -20,14 +20,14 @@ const FILES: [(&str, &str); 7] = [
     ("mod.rs", include_str!("new_host/mod.rs.txt")),
     ("decode.rs", include_str!("new_host/decode.rs.txt")),
     ("encode.rs", include_str!("new_host/encode.rs.txt")),
-    ("facts.rs", include_str!("new_host/facts.rs.txt")),
+    ("capabilities.rs", include_str!("new_host/capabilities.rs.txt")),
     ("settings.rs", include_str!("new_host/settings.rs.txt")),
     ("tests.rs", include_str!("new_host/tests.rs.txt")),
     ("fixtures/PreToolUse-Bash.json", include_str!("new_host/payload.json.txt")),
 ];
 
 /// Writes the folder and the line.
-pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
+pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     let [id] = arguments else { bail!("usage: cargo xtask new-host NAME, such as qwen-code") };
     let folder = write(&workspace.root, id)?;
     println!(
@@ -37,7 +37,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
         folder.display(),
         module(id)
     );
-    Ok(Ending::Good)
+    Ok(TaskResult::Good)
 }
 
 /// Writes the folder of an agent and its line into the repository at `root`; returns the folder.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use crate::suites::Outcome;
+use crate::suites::SuiteOutcome;
 use crate::{Workspace, process};
 
 /// What crates.io shows of a crate.
@@ -28,14 +28,14 @@ const PROFILE: &str = "[profile.dev]\ndebug = \"line-tables-only\"\n\n\
 /// Builds every package with all features, and `anyhook` with those that a first build has.
 ///
 /// Each crate alone, with every combination of its features, is the nightly suite `features`.
-pub fn suite(workspace: &Workspace) -> Result<Outcome> {
+pub fn suite(workspace: &Workspace) -> Result<SuiteOutcome> {
     let metadata = workspace.metadata()?;
     let unpacked = unpack(workspace, &published(&metadata)?)?;
     let mut command = workspace.cargo();
     command.args(["check", "--offline", "--workspace", "--all-features", "--target-dir"]);
     process::run(command.arg(&workspace.target).current_dir(&unpacked))?;
     process::run(workspace.cargo().args(["check", "--locked"]))?;
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
 /// The crates that may go to a registry, as `cargo metadata` tells them.

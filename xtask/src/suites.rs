@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 
 use crate::workspace::EVERYTHING;
-use crate::{Ending, Workspace, generate, process, tools};
+use crate::{TaskResult, Workspace, generate, process, tools};
 
 /// How a suite ended when nothing was found wrong.
 #[derive(Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Outcome {
+pub enum SuiteOutcome {
     /// All of it ran.
     Passed,
     /// It ran, except for the part named here.
@@ -22,20 +22,20 @@ pub enum Outcome {
 /// How long fetching the advisory database may take.
 const FETCH_LIMIT: Duration = Duration::from_secs(120);
 
-pub fn format(workspace: &Workspace) -> Result<Outcome> {
+pub fn format(workspace: &Workspace) -> Result<SuiteOutcome> {
     cargo(workspace, &["fmt", "--all", "--check"])
 }
 
-pub fn lint(workspace: &Workspace) -> Result<Outcome> {
+pub fn lint(workspace: &Workspace) -> Result<SuiteOutcome> {
     let mut command = workspace.cargo();
     command.arg("clippy").args(EVERYTHING).args(["--all-targets", "--", "-D", "warnings"]);
     process::run(&mut command)?;
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
-pub fn tests(workspace: &Workspace) -> Result<Outcome> {
+pub fn tests(workspace: &Workspace) -> Result<SuiteOutcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_HOOKS) {
-        return Ok(Outcome::Skipped(format!("{error:#}")));
+        return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
     }
     // Each of these is needed by few tests, which are skipped without it.
     if let Err(error) = tools::ensure_programs(&tools::FOR_FEW_TESTS) {
@@ -45,38 +45,38 @@ pub fn tests(workspace: &Workspace) -> Result<Outcome> {
 }
 
 /// The real agents: installed by package name, run without a network.
-pub fn agents(workspace: &Workspace) -> Result<Outcome> {
+pub fn agents(workspace: &Workspace) -> Result<SuiteOutcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_AGENTS) {
-        return Ok(Outcome::Skipped(format!("{error:#}")));
+        return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
     }
     let programs = workspace.build_everything()?;
     if let Err(error) =
         process::run(&mut workspace.command(programs.join("examples/install_agents")))
     {
-        return Ok(Outcome::Skipped(format!("the agents cannot be installed: {error:#}")));
+        return Ok(SuiteOutcome::Skipped(format!("the agents cannot be installed: {error:#}")));
     }
     nextest(workspace, "agents")
 }
 
 /// The clients in other languages, each with its own tests.
-pub fn clients(workspace: &Workspace) -> Result<Outcome> {
+pub fn clients(workspace: &Workspace) -> Result<SuiteOutcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_CLIENTS) {
-        return Ok(Outcome::Skipped(format!("{error:#}")));
+        return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
     }
     let programs = workspace.build_everything()?;
     if let Err(error) =
         process::run(&mut workspace.command(programs.join("examples/install_typescript")))
     {
-        return Ok(Outcome::Skipped(format!("TypeScript cannot be installed: {error:#}")));
+        return Ok(SuiteOutcome::Skipped(format!("TypeScript cannot be installed: {error:#}")));
     }
     nextest(workspace, "clients")
 }
 
 /// Runs the tests of a profile of `.config/nextest.toml`.
-fn nextest(workspace: &Workspace, profile: &str) -> Result<Outcome> {
+fn nextest(workspace: &Workspace, profile: &str) -> Result<SuiteOutcome> {
     let nextest = match tools::ensure(&tools::NEXTEST) {
         Ok(nextest) => nextest,
-        Err(error) => return Ok(Outcome::Skipped(format!("{error:#}"))),
+        Err(error) => return Ok(SuiteOutcome::Skipped(format!("{error:#}"))),
     };
     let mut command = workspace.command(nextest);
     command.args(["nextest", "run", "--profile", profile]).args(EVERYTHING);
@@ -84,31 +84,31 @@ fn nextest(workspace: &Workspace, profile: &str) -> Result<Outcome> {
         command.arg("--partition").arg(partition);
     }
     process::run_tests(&mut command)?;
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
-pub fn doctests(workspace: &Workspace) -> Result<Outcome> {
+pub fn doctests(workspace: &Workspace) -> Result<SuiteOutcome> {
     process::run_tests(workspace.cargo().args(["test", "--doc"]).args(EVERYTHING))?;
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
-pub fn docs(workspace: &Workspace) -> Result<Outcome> {
+pub fn docs(workspace: &Workspace) -> Result<SuiteOutcome> {
     let mut command = workspace.cargo();
     command.args(["doc", "--no-deps"]).args(EVERYTHING);
     process::run(command.env("RUSTDOCFLAGS", "-Dwarnings"))?;
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
-pub fn generated(workspace: &Workspace) -> Result<Outcome> {
+pub fn generated(workspace: &Workspace) -> Result<SuiteOutcome> {
     match generate::check(workspace)? {
-        Ending::Good => Ok(Outcome::Passed),
-        Ending::Bad => bail!("generated files are out of date; run `cargo xtask generate`"),
+        TaskResult::Good => Ok(SuiteOutcome::Passed),
+        TaskResult::Bad => bail!("generated files are out of date; run `cargo xtask generate`"),
     }
 }
 
-pub fn examples(workspace: &Workspace) -> Result<Outcome> {
+pub fn examples(workspace: &Workspace) -> Result<SuiteOutcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_HOOKS) {
-        return Ok(Outcome::Skipped(format!("{error:#}")));
+        return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
     }
     let anyhook = workspace.build_everything()?.join("anyhook");
     let mut hooks = hooks_in(workspace, "examples/hooks")?;
@@ -127,13 +127,13 @@ pub fn examples(workspace: &Workspace) -> Result<Outcome> {
         }
         process::run_tests(&mut command)?;
     }
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
-pub fn deny(workspace: &Workspace) -> Result<Outcome> {
+pub fn deny(workspace: &Workspace) -> Result<SuiteOutcome> {
     let deny = match tools::ensure(&tools::DENY) {
         Ok(deny) => deny,
-        Err(error) => return Ok(Outcome::Skipped(format!("{error:#}"))),
+        Err(error) => return Ok(SuiteOutcome::Skipped(format!("{error:#}"))),
     };
     let mut command = workspace.command(&deny);
     process::run(command.args(["--locked", "check", "bans", "licenses", "sources"]))?;
@@ -143,34 +143,34 @@ pub fn deny(workspace: &Workspace) -> Result<Outcome> {
     if let Err(error) = process::run_within(FETCH_LIMIT, fetch.args(["--locked", "fetch", "db"])) {
         println!("{error:#}");
         let left_out = "advisories were not checked: their database cannot be reached from here";
-        return Ok(Outcome::PassedExcept(left_out.to_owned()));
+        return Ok(SuiteOutcome::PassedExcept(left_out.to_owned()));
     }
     let mut advisories = workspace.command(&deny);
     process::run(advisories.args(["--locked", "check", "advisories"]))?;
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
 /// No word is misspelt; what is so on purpose is in `_typos.toml`.
-pub fn typos(workspace: &Workspace) -> Result<Outcome> {
+pub fn typos(workspace: &Workspace) -> Result<SuiteOutcome> {
     match tools::ensure(&tools::TYPOS) {
         Ok(typos) => process::run(&mut workspace.command(typos))?,
-        Err(error) => return Ok(Outcome::Skipped(format!("{error:#}"))),
+        Err(error) => return Ok(SuiteOutcome::Skipped(format!("{error:#}"))),
     }
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
 /// Every dependency is used by the crate that names it.
-pub fn unused(workspace: &Workspace) -> Result<Outcome> {
+pub fn unused(workspace: &Workspace) -> Result<SuiteOutcome> {
     match tools::ensure(&tools::MACHETE) {
         Ok(machete) => process::run(&mut workspace.command(machete))?,
-        Err(error) => return Ok(Outcome::Skipped(format!("{error:#}"))),
+        Err(error) => return Ok(SuiteOutcome::Skipped(format!("{error:#}"))),
     }
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
-fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<Outcome> {
+fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<SuiteOutcome> {
     process::run(workspace.cargo().args(arguments))?;
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
 /// The hooks' folders in a folder of the repository.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::suites::{self, Outcome};
-use crate::{Ending, Workspace, bench, dist, features, fuzz, keep, package, process};
+use crate::suites::{self, SuiteOutcome};
+use crate::{TaskResult, Workspace, bench, dist, features, fuzz, keep, package, process};
 
 /// One named part of the tests.
 pub struct Suite {
@@ -21,7 +21,7 @@ pub struct Suite {
     /// After so many minutes it is ended and has failed, where nothing may be skipped.
     minutes: u64,
     when: When,
-    body: fn(&Workspace) -> Result<Outcome>,
+    body: fn(&Workspace) -> Result<SuiteOutcome>,
 }
 
 /// Which runs a suite belongs to.
@@ -178,14 +178,14 @@ pub enum Skips {
 /// A suite that has run.
 struct Finished {
     name: &'static str,
-    result: Result<Outcome>,
+    result: Result<SuiteOutcome>,
     time: Duration,
     /// What all its processes took of the processors.
     cpu: Duration,
 }
 
 /// Runs the suites named in the arguments, or all.
-pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
+pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     let mut skips = match std::env::var("ANYHOOK_STRICT") {
         Ok(value) if value == "1" => Skips::Fail,
         _ => Skips::Allowed,
@@ -222,7 +222,7 @@ fn find(name: &str) -> Option<&'static Suite> {
 }
 
 /// Runs the suites one after the other and prints the table.
-pub fn run_suites(workspace: &Workspace, suites: &[&Suite], skips: Skips) -> Result<Ending> {
+pub fn run_suites(workspace: &Workspace, suites: &[&Suite], skips: Skips) -> Result<TaskResult> {
     let begun = Instant::now();
     let mut finished = Vec::new();
     for suite in suites {
@@ -247,7 +247,11 @@ pub const TASK: &str = "suite";
 /// Runs a suite in a process of its own, so that it can be ended with all that it has started.
 ///
 /// With a limit nothing may be skipped, in the tests, either.
-fn run_apart(workspace: &Workspace, suite: &Suite, limit: Option<Duration>) -> Result<Outcome> {
+fn run_apart(
+    workspace: &Workspace,
+    suite: &Suite,
+    limit: Option<Duration>,
+) -> Result<SuiteOutcome> {
     let folder = tempfile::tempdir()?;
     let (answer, left) = (folder.path().join("answer"), folder.path().join("left"));
     let mut command = keep::ourselves();
@@ -261,17 +265,17 @@ fn run_apart(workspace: &Workspace, suite: &Suite, limit: Option<Duration>) -> R
         bail!("it took longer than its limit of {} s and was ended", limit.as_secs());
     }
     let answer = fs::read(&answer).with_context(|| format!("it ended with {status}"))?;
-    let answer: Result<Outcome, String> = serde_json::from_slice(&answer)?;
+    let answer: Result<SuiteOutcome, String> = serde_json::from_slice(&answer)?;
     answer.map_err(anyhow::Error::msg)
 }
 
 /// The other end of [`run_apart`]: runs the suite and writes how it ended.
-pub fn run_one(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
+pub fn run_one(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     let [name, answer] = arguments else { bail!("usage: {TASK} NAME ANSWER") };
     let suite = find(name).with_context(|| format!("there is no suite `{name}`"))?;
     let result = (suite.body)(workspace).map_err(|error| format!("{error:#}"));
     fs::write(answer, serde_json::to_vec(&result)?)?;
-    Ok(Ending::Good)
+    Ok(TaskResult::Good)
 }
 
 /// What all processes that we have waited for, and theirs, took of the processors.
@@ -300,16 +304,16 @@ pub fn suite_list() -> String {
 }
 
 /// The table, the reasons, and the count in the last line.
-fn summary(finished: &[Finished], skips: Skips) -> (String, Ending) {
+fn summary(finished: &[Finished], skips: Skips) -> (String, TaskResult) {
     let mut table =
         format!("{:<12} | {:<7} | {:>7} | {:>7}\n", "suite", "result", "seconds", "CPU");
     let mut reasons = String::new();
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for suite in finished {
         let (word, count, reason) = match &suite.result {
-            Ok(Outcome::Passed) => ("passed", &mut passed, None),
-            Ok(Outcome::PassedExcept(what)) => ("passed", &mut passed, Some(what.clone())),
-            Ok(Outcome::Skipped(why)) => match skips {
+            Ok(SuiteOutcome::Passed) => ("passed", &mut passed, None),
+            Ok(SuiteOutcome::PassedExcept(what)) => ("passed", &mut passed, Some(what.clone())),
+            Ok(SuiteOutcome::Skipped(why)) => match skips {
                 Skips::Allowed => ("skipped", &mut skipped, Some(why.clone())),
                 Skips::Fail => {
                     ("failed", &mut failed, Some(format!("skipped, but nothing may be: {why}")))
@@ -333,7 +337,7 @@ fn summary(finished: &[Finished], skips: Skips) -> (String, Ending) {
         let _ = write!(table, ", {skipped} skipped");
     }
     table.push('\n');
-    (table, if failed == 0 { Ending::Good } else { Ending::Bad })
+    (table, if failed == 0 { TaskResult::Good } else { TaskResult::Bad })
 }
 
 fn row(name: &str, result: &str, time: Duration, cpu: Duration) -> String {
@@ -345,16 +349,16 @@ fn row(name: &str, result: &str, time: Duration, cpu: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn finished(name: &'static str, result: Result<Outcome>) -> Finished {
+    fn finished(name: &'static str, result: Result<SuiteOutcome>) -> Finished {
         let (time, cpu) = (Duration::from_millis(1500), Duration::from_millis(2500));
         Finished { name, result, time, cpu }
     }
 
     fn three() -> Vec<Finished> {
         vec![
-            finished("format", Ok(Outcome::Passed)),
+            finished("format", Ok(SuiteOutcome::Passed)),
             finished("tests", Err(anyhow::anyhow!("two tests failed"))),
-            finished("deny", Ok(Outcome::Skipped("cargo-deny is missing".to_owned()))),
+            finished("deny", Ok(SuiteOutcome::Skipped("cargo-deny is missing".to_owned()))),
         ]
     }
 
@@ -374,20 +378,20 @@ mod tests {
              \n\
              1 passed, 1 failed, 1 skipped\n"
         );
-        assert!(matches!(ending, Ending::Bad));
+        assert!(matches!(ending, TaskResult::Bad));
     }
 
     #[test]
     fn a_skip_is_a_failure_when_skips_fail() {
         let (text, ending) = summary(&three()[2..], Skips::Fail);
         assert!(text.ends_with("\n0 passed, 1 failed\n"), "{text}");
-        assert!(matches!(ending, Ending::Bad));
+        assert!(matches!(ending, TaskResult::Bad));
     }
 
     #[test]
     fn a_skip_is_no_failure_otherwise() {
         let (_, ending) = summary(&three()[2..], Skips::Allowed);
-        assert!(matches!(ending, Ending::Good));
+        assert!(matches!(ending, TaskResult::Good));
     }
 
     #[test]
@@ -412,13 +416,13 @@ mod tests {
     #[test]
     fn what_a_suite_says_crosses_the_process() {
         for said in [
-            Ok(Outcome::Passed),
-            Ok(Outcome::PassedExcept("a part".to_owned())),
-            Ok(Outcome::Skipped("no network".to_owned())),
+            Ok(SuiteOutcome::Passed),
+            Ok(SuiteOutcome::PassedExcept("a part".to_owned())),
+            Ok(SuiteOutcome::Skipped("no network".to_owned())),
             Err("two tests failed".to_owned()),
         ] {
             let answer = serde_json::to_vec(&said).unwrap();
-            let heard: Result<Outcome, String> = serde_json::from_slice(&answer).unwrap();
+            let heard: Result<SuiteOutcome, String> = serde_json::from_slice(&answer).unwrap();
             assert_eq!(heard, said);
         }
     }

@@ -18,11 +18,11 @@ use crate::{process, workspace};
 pub struct Tool {
     name: &'static str,
     version: &'static str,
-    source: Source,
+    source: ToolSource,
 }
 
 /// Where a tool comes from.
-enum Source {
+enum ToolSource {
     /// Compiled here, from crates.io, with these arguments.
     CratesIo(&'static [&'static str]),
     /// A finished program, from Python's registry.
@@ -33,28 +33,28 @@ enum Source {
 pub const NEXTEST: Tool = Tool {
     name: "cargo-nextest",
     version: "0.9.143",
-    source: Source::CratesIo(&["--no-default-features", "--features=default-no-update"]),
+    source: ToolSource::CratesIo(&["--no-default-features", "--features=default-no-update"]),
 };
 
 /// Checks dependencies: their licences, their sources, what is known against them.
 pub const DENY: Tool = Tool {
     name: "cargo-deny",
     version: "0.20.2",
-    source: Source::CratesIo(&["--no-default-features"]),
+    source: ToolSource::CratesIo(&["--no-default-features"]),
 };
 
 /// Finds dependencies that nothing uses.
 pub const MACHETE: Tool = Tool {
     name: "cargo-machete",
     version: "0.9.2",
-    source: Source::CratesIo(&["--no-default-features"]),
+    source: ToolSource::CratesIo(&["--no-default-features"]),
 };
 
 /// Finds misspelt words.
-pub const TYPOS: Tool = Tool { name: "typos", version: "1.51.1", source: Source::Python };
+pub const TYPOS: Tool = Tool { name: "typos", version: "1.51.1", source: ToolSource::Python };
 
 /// Makes the Python package.
-pub const MATURIN: Tool = Tool { name: "maturin", version: "1.16.0", source: Source::Python };
+pub const MATURIN: Tool = Tool { name: "maturin", version: "1.16.0", source: ToolSource::Python };
 
 /// A program and the Debian package it comes from.
 pub struct Program {
@@ -154,8 +154,8 @@ pub fn ensure(tool: &Tool) -> Result<PathBuf> {
     }
     println!("{} is missing: installing version {}", tool.name, tool.version);
     match tool.source {
-        Source::CratesIo(arguments) => compile(tool, arguments, &tools, &root),
-        Source::Python => fetch(tool, &root),
+        ToolSource::CratesIo(arguments) => compile(tool, arguments, &tools, &root),
+        ToolSource::Python => fetch(tool, &root),
     }
     .with_context(|| format!("{} cannot be installed", tool.name))?;
     Ok(installed)

@@ -11,39 +11,39 @@ use anyhook_daemon::store::StoreError;
 use anyhook_daemon::{Daemon, DaemonError, notice};
 use anyhook_engine::Places;
 use anyhook_model::daemon::{DaemonStatus, RefusalCode, Request, Response, StartedBy};
-use anyhook_model::notice::{NoticeState, WayResult};
+use anyhook_model::notice::{DeliveryStatus, NoticeState};
 
 use anyhook_hook::daemon_start::{self, start_in_background};
 use anyhook_hook::presence;
-use anyhook_socket::client::Caller;
-use anyhook_socket::{Client, ClientError, Folder};
+use anyhook_socket::client::OnBehalfOf;
+use anyhook_socket::{Client, ClientError, DaemonFolder};
 
 use crate::downtime;
 use crate::environment::{self, Environment};
-use crate::error::Trouble;
+use crate::error::CommandError;
 
 /// A person waits for the daemon so long.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Returns the daemon's folder.
-pub fn folder(places: &Places) -> Result<Folder, Trouble> {
+pub fn folder(places: &Places) -> Result<DaemonFolder, CommandError> {
     let state = places.state.as_deref().ok_or_else(|| {
-        Trouble::problem("no state folder, so there is no daemon").hint("set HOME")
+        CommandError::problem("no state folder, so there is no daemon").hint("set HOME")
     })?;
-    Ok(Folder::of_state(state))
+    Ok(DaemonFolder::in_state_dir(state))
 }
 
 /// Connects to the daemon; starts it if it does not run.
-pub fn connect(environment: &Environment) -> Result<Client, Trouble> {
+pub fn connect(environment: &Environment) -> Result<Client, CommandError> {
     let folder = folder(&environment.places)?;
-    Ok(Client::connect_or_for(&folder, PATIENCE, Caller::Person, || {
+    Ok(Client::connect_or_for(&folder, TIMEOUT, OnBehalfOf::Person, || {
         downtime::note_start();
         start_in_background(environment.places.binary.as_deref(), &folder)
     })?)
 }
 
 /// Asks the daemon something that changes nothing; starts it if it does not run.
-pub fn ask(environment: &Environment, request: &Request) -> Result<Response, Trouble> {
+pub fn ask(environment: &Environment, request: &Request) -> Result<Response, CommandError> {
     match connect(environment)?.request(request) {
         // It was about to end: the next one knows the same.
         Err(error) if error.may_pass() && !matches!(error, ClientError::Silent { .. }) => {
@@ -54,7 +54,7 @@ pub fn ask(environment: &Environment, request: &Request) -> Result<Response, Tro
 }
 
 /// Connects to the daemon if it runs.
-pub fn connect_if_it_runs(environment: &Environment) -> Result<Option<Client>, Trouble> {
+pub fn connect_if_it_runs(environment: &Environment) -> Result<Option<Client>, CommandError> {
     match Client::connect(&folder(&environment.places)?) {
         Ok(client) => Ok(Some(client)),
         Err(ClientError::NotRunning) => Ok(None),
@@ -63,7 +63,7 @@ pub fn connect_if_it_runs(environment: &Environment) -> Result<Option<Client>, T
 }
 
 /// Asks the daemon how it is.
-pub fn status(client: &mut Client) -> Result<DaemonStatus, Trouble> {
+pub fn status(client: &mut Client) -> Result<DaemonStatus, CommandError> {
     match client.request(&Request::Status)? {
         Response::Status(status) => Ok(*status),
         _ => Err(ClientError::NoAnswer.into()),
@@ -71,7 +71,7 @@ pub fn status(client: &mut Client) -> Result<DaemonStatus, Trouble> {
 }
 
 /// Returns why a daemon that ended could not go on, and the next step, if it said so last.
-pub fn last_words(folder: &Folder) -> Option<(String, String)> {
+pub fn last_words(folder: &DaemonFolder) -> Option<(String, String)> {
     let said = tail(&folder.log(), 1).ok()?;
     let (_, why) = said.split_once(" ERROR ")?;
     let why = why.split_once(": ").map_or(why, |(_, why)| why).trim();
@@ -108,7 +108,7 @@ pub fn notices_that_failed(places: &Places) -> Vec<String> {
                 failed.push(format!("a notice may not have reached you: {title}"));
             }
             NoticeState::Tried => {
-                for way in outcome.ways.iter().filter(|way| way.result == WayResult::Failed) {
+                for way in outcome.ways.iter().filter(|way| way.result == DeliveryStatus::Failed) {
                     let why = way.why.as_deref().unwrap_or("no reason given");
                     failed.push(format!("a notice failed ({}: {why}): {title}", way.way.name()));
                 }
@@ -122,9 +122,11 @@ pub fn notices_that_failed(places: &Places) -> Vec<String> {
 pub fn run_starter(arguments: &[OsString]) -> ExitCode {
     let places = Environment::read().places;
     let listens = match (places.binary.as_deref(), places.state.as_deref()) {
-        (Some(binary), Some(state)) => {
-            daemon_start::run_starter(binary, &Folder::of_state(state), started_by(arguments))
-        }
+        (Some(binary), Some(state)) => daemon_start::run_starter(
+            binary,
+            &DaemonFolder::in_state_dir(state),
+            started_by(arguments),
+        ),
         _ => Ok(false),
     };
     ExitCode::from(u8::from(!listens.unwrap_or(false)))
@@ -189,7 +191,7 @@ fn state_of_task(folder: &Path) -> Option<&Path> {
     pipelines.ends_with("daemon/pipelines").then(|| pipelines.parent()?.parent()).flatten()
 }
 
-impl From<ClientError> for Trouble {
+impl From<ClientError> for CommandError {
     fn from(error: ClientError) -> Self {
         let trouble = match &error {
             ClientError::Refused(refusal) => match refusal.code {

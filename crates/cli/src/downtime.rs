@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use crate::daemon::folder;
 use crate::environment::Environment;
-use crate::figures::{brief, second};
+use crate::format::{brief, second};
 use crate::ui::{Out, Tone};
 
 /// A downtime that was shorter is not worth a line in every list: the journal has been read since.

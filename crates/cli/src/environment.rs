@@ -5,11 +5,11 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::{env, fs};
 
-use anyhook_daemon::caller::{AgentAbove, Recognised};
+use anyhook_daemon::caller::{CallingAgent, RecognitionMethod};
 use anyhook_daemon::{launch, notice};
 use anyhook_engine::Places;
 use anyhook_engine::run::environment::{Inherits, recorded_path};
-use anyhook_hosts::log::LogHomes;
+use anyhook_hosts::log::LogRoots;
 use anyhook_hosts::{folder_variables, recognition};
 use jiff::tz::TimeZone;
 
@@ -17,9 +17,9 @@ pub use anyhook_hook::environment::{Environment, folder, running_program};
 pub use anyhook_setup::shown;
 
 use crate::commands::completions;
+use crate::human_only;
 use crate::known_places::KnownPlaces;
 use crate::passwd;
-use crate::person;
 use crate::ui::Pager;
 
 /// Where the system keeps time zones.
@@ -52,17 +52,17 @@ pub fn desktop_bus() -> Option<String> {
 }
 
 /// Returns where agents' logs are.
-pub fn log_homes(places: &Places) -> Option<LogHomes> {
+pub fn log_homes(places: &Places) -> Option<LogRoots> {
     let variables = folder_variables().filter_map(|name| Some((name, folder(name)?)));
-    Some(LogHomes { home: places.home.clone()?, variables: variables.collect() })
+    Some(LogRoots { home: places.home.clone()?, variables: variables.collect() })
 }
 
 /// Returns the agent in whose session we were started, as far as our own environment tells.
-pub fn agent_around() -> Option<AgentAbove> {
+pub fn agent_around() -> Option<CallingAgent> {
     let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    let above = |title: &str, name| AgentAbove {
+    let above = |title: &str, name| CallingAgent {
         title: title.to_owned(),
-        how: Recognised::Variable(name, std::process::id()),
+        how: RecognitionMethod::Variable(name, std::process::id()),
     };
     let known = recognition::session_variables().find(is_set);
     let known = known.and_then(|name| Some(above(recognition::agent_of_variable(name)?, name)));
@@ -71,7 +71,7 @@ pub fn agent_around() -> Option<AgentAbove> {
 }
 
 /// Returns who sits at the terminal: as the environment tells, else by the database of users.
-pub fn person() -> String {
+pub fn user_name() -> String {
     let told = |name: &&str| env::var(name).ok().filter(|name| !name.is_empty());
     let known = || passwd::user().map(|user| user.name);
     let name = ["USER", "LOGNAME"].iter().find_map(told).or_else(known);
@@ -84,7 +84,7 @@ pub fn person() -> String {
 /// Where an agent began the pipeline, what replaces a program's code is left out, and programs are
 /// found where `install` found them: what a person trusted must not run other programs.
 pub fn variables_for_agents(environment: &Environment) -> BTreeMap<String, String> {
-    let is_agents = person::agent_above(environment).is_some();
+    let is_agents = human_only::agent_above(environment).is_some();
     let mut variables = variables(if is_agents { &Inherits::AllButCode } else { &Inherits::All });
     let states = is_agents.then(|| KnownPlaces::find(environment));
     let recorded = states.and_then(|known| {

@@ -23,7 +23,7 @@ const RIGHTS_OR_SPACE: &str = "check the folder's permissions and free disk spac
 
 /// Why a command ends early.
 #[derive(Debug)]
-pub struct Trouble {
+pub struct CommandError {
     code: u8,
     message: String,
     hint: Option<String>,
@@ -31,7 +31,7 @@ pub struct Trouble {
     drawn: Vec<String>,
 }
 
-impl Trouble {
+impl CommandError {
     /// The command was used in a way it cannot be.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { code: exit_code::USAGE, message: message.into(), hint: None, drawn: Vec::new() }
@@ -100,13 +100,13 @@ impl Trouble {
     }
 }
 
-impl Display for Trouble {
+impl Display for CommandError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(&self.message)
     }
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             // Whoever read our output has seen enough, as `head` does.
@@ -121,7 +121,7 @@ impl From<io::Error> for Trouble {
     }
 }
 
-impl From<TrustError> for Trouble {
+impl From<TrustError> for CommandError {
     fn from(error: TrustError) -> Self {
         let hint = match &error {
             TrustError::LinkOut(_) => "copy what it points to into the hook's folder",
@@ -133,7 +133,7 @@ impl From<TrustError> for Trouble {
     }
 }
 
-impl From<SettingsError> for Trouble {
+impl From<SettingsError> for CommandError {
     fn from(error: SettingsError) -> Self {
         let hint = match &error {
             SettingsError::Broken { .. } => {
@@ -147,7 +147,7 @@ impl From<SettingsError> for Trouble {
     }
 }
 
-impl From<SetupError> for Trouble {
+impl From<SetupError> for CommandError {
     fn from(error: SetupError) -> Self {
         let message = error.to_string();
         let hint = match error {
@@ -198,7 +198,7 @@ impl From<SetupError> for Trouble {
     }
 }
 
-impl From<ReplayError> for Trouble {
+impl From<ReplayError> for CommandError {
     fn from(error: ReplayError) -> Self {
         let message = error.to_string();
         match error {
@@ -219,7 +219,7 @@ impl From<ReplayError> for Trouble {
     }
 }
 
-impl Trouble {
+impl CommandError {
     /// Tells whether it is about what was typed or given: nothing was done.
     pub fn is_about_input(&self) -> bool {
         matches!(self.code, exit_code::USAGE | exit_code::UNUSABLE_INPUT)

@@ -7,7 +7,7 @@ use anyhook_setup::hooks::hooks_folder;
 use clap::Args;
 
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 
 /// `--user` or `--project`.
 #[derive(Args, Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ impl LevelArgs {
     }
 
     /// Returns the `hooks` folder of the level; the user's unless the project's was asked for.
-    pub fn hooks_folder(self, environment: &Environment) -> Result<PathBuf, Trouble> {
+    pub fn hooks_folder(self, environment: &Environment) -> Result<PathBuf, CommandError> {
         Ok(hooks_folder(self.asked().unwrap_or(Level::User), environment)?)
     }
 }

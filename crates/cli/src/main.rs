@@ -5,22 +5,22 @@
 
 mod commands;
 mod daemon;
+mod diagnostic;
 mod downtime;
-mod drawing;
 mod environment;
 mod error;
-mod event_words;
+mod event_messages;
+mod human_only;
+mod id_prefix;
 mod level;
+#[cfg(feature = "workflow")]
+mod mcp_wait;
 mod packs;
 mod paging;
 mod pattern;
-mod person;
-mod prefix;
 mod progress;
 mod runbooks;
 mod usage;
-#[cfg(feature = "workflow")]
-mod waiting;
 #[cfg(feature = "workflow")]
 mod workflow;
 
@@ -32,21 +32,21 @@ use anyhook_daemon::session;
 use anyhook_daemon::task;
 use anyhook_engine::now;
 use anyhook_engine::run::detached;
-use anyhook_hook::{self as hook, daemon_start, fault};
-use anyhook_replay::past;
+use anyhook_hook::{self as hook, daemon_start, panic_hook};
+use anyhook_replay::journal_replay;
 use anyhook_setup::{
-    accepted, hooks as target, known_places, passwd, servers, settings as agents, shadow,
+    accept_changes, hooks as target, known_places, mcp_servers, passwd, settings as agents, shadow,
 };
-use anyhook_terminal::{self as ui, figures, since};
+use anyhook_terminal::{self as ui, format, time_arg};
 
 use crate::commands::{completions, manual};
 
 fn main() -> ExitCode {
-    fault::exit_on_panic();
+    panic_hook::exit_on_panic();
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     match arguments.first().and_then(|argument| argument.to_str()) {
         Some("hook") => {
-            if let Some(request) = hook::Request::parse(&arguments[1..]) {
+            if let Some(request) = hook::HookCall::parse(&arguments[1..]) {
                 progress::say_that_we_read("the event");
                 return hook::answer(&request, environment::running_program).into();
             }
@@ -57,12 +57,12 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::from(looked_after.is_err()));
         }
         Some(notice::ARGUMENT) => {
-            let surroundings = notice::Surroundings { bus: environment::desktop_bus() };
+            let surroundings = notice::DesktopEnv { bus: environment::desktop_bus() };
             let delivered = notice::run(std::io::stdin().lock(), &surroundings);
             return ExitCode::from(u8::from(delivered.is_err()));
         }
         Some(task::ARGUMENT) => {
-            let went_well = task::keeper::main(&arguments[1..]);
+            let went_well = task::supervisor::main(&arguments[1..]);
             // The daemon that waits for the result may have been killed.
             daemon::revive_after_task(&arguments[1..]);
             return ExitCode::from(u8::from(!went_well));

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use anyhook_setup::packs::{self, PackFiles};
 
-pub use anyhook_setup::packs::{PREFIX, Pack, PackCommand, PackHook, agents, place, put};
+pub use anyhook_setup::packs::{PREFIX, Pack, PackCommand, PackHook, agents, apply, status};
 
-use crate::error::Trouble;
+use crate::error::CommandError;
 
 /// Every file of every pack.
 static FILES: PackFiles = include!(concat!(env!("OUT_DIR"), "/packs.rs"));
@@ -28,17 +28,16 @@ pub fn all() -> Vec<Pack> {
 }
 
 /// Finds a pack by name.
-pub fn find(name: &str) -> Result<Pack, Trouble> {
+pub fn find(name: &str) -> Result<Pack, CommandError> {
     Ok(packs::find(name, FILES)?)
 }
 
 /// Finds the pack that is meant by `pack/NAME`; none if something else is.
-pub fn meant(word: &Path) -> Option<Result<Pack, Trouble>> {
+pub fn meant(word: &Path) -> Option<Result<Pack, CommandError>> {
     let name = word.to_str()?.strip_prefix(PREFIX)?;
     if name.is_empty() {
-        return Some(Err(
-            Trouble::usage("no pack given").hint("pass pack/NAME; `anyhook packs` lists the packs")
-        ));
+        return Some(Err(CommandError::usage("no pack given")
+            .hint("pass pack/NAME; `anyhook packs` lists the packs")));
     }
     Some(find(name.trim_end_matches('/')))
 }

@@ -15,18 +15,18 @@ const BAR_PATIENCE: Duration = Duration::from_millis(500);
 const BAR_EVERY: Duration = Duration::from_millis(100);
 const BAR_WIDTH: u64 = 30;
 /// Nothing is said of what is waited for before this.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How often a [`Ticker`] looks at the clock.
+const SHOW_DELAY: Duration = Duration::from_secs(1);
+/// How often a [`RunningHookNotice`] looks at the clock.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The line.
 #[derive(Debug)]
-struct Line {
+struct StatusLine {
     is_seen: bool,
     is_drawn: bool,
 }
 
-impl Line {
+impl StatusLine {
     fn new() -> Self {
         Self { is_seen: io::stderr().is_terminal(), is_drawn: false }
     }
@@ -49,7 +49,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for StatusLine {
     fn drop(&mut self) {
         self.wipe();
     }
@@ -57,18 +57,18 @@ impl Drop for Line {
 
 /// A bar: how far something has come.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressBar {
     what: &'static str,
     total: u64,
     began: Instant,
     drawn: Option<Instant>,
-    line: Line,
+    line: StatusLine,
 }
 
-impl Progress {
+impl ProgressBar {
     /// Begins something of so many parts.
     pub fn new(what: &'static str, total: u64) -> Self {
-        Self { what, total, began: Instant::now(), drawn: None, line: Line::new() }
+        Self { what, total, began: Instant::now(), drawn: None, line: StatusLine::new() }
     }
 
     /// Says that so many parts are done.
@@ -96,16 +96,16 @@ impl Progress {
 
 /// What is waited for, and for how long.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct WaitNotice {
     began: Instant,
     drawn: Option<String>,
-    line: Line,
+    line: StatusLine,
 }
 
-impl Waiting {
+impl WaitNotice {
     /// Begins to wait.
     pub fn new() -> Self {
-        Self { began: Instant::now(), drawn: None, line: Line::new() }
+        Self { began: Instant::now(), drawn: None, line: StatusLine::new() }
     }
 
     /// Says what is waited for, since the beginning.
@@ -116,7 +116,7 @@ impl Waiting {
     /// Says what is waited for, and since when; nothing in the first second.
     fn say_since(&mut self, what: &str, since: Instant) {
         let waited = since.elapsed();
-        if waited < PATIENCE {
+        if waited < SHOW_DELAY {
             // What was waited for before is over.
             self.line.wipe();
             self.drawn = None;
@@ -141,11 +141,11 @@ pub fn note_running(hook: &str) {
 
 /// Tells of the hook that runs, as long as it is not dropped: for work that cannot tell itself.
 #[derive(Debug)]
-pub struct Ticker {
+pub struct RunningHookNotice {
     working: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Ticker {
+impl RunningHookNotice {
     /// Begins to tell; `more` is said behind the hook's name.
     pub fn start(more: String) -> Self {
         if !io::stderr().is_terminal() {
@@ -155,7 +155,7 @@ impl Ticker {
         *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let (working, ended) = mpsc::channel();
         let thread = thread::spawn(move || {
-            let mut waiting = Waiting::new();
+            let mut waiting = WaitNotice::new();
             while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 if let Some((hook, since)) = running {
@@ -167,7 +167,7 @@ impl Ticker {
     }
 }
 
-impl Drop for Ticker {
+impl Drop for RunningHookNotice {
     fn drop(&mut self) {
         if let Some((working, thread)) = self.working.take() {
             drop(working);
@@ -192,16 +192,16 @@ mod tests {
 
     #[test]
     fn a_bar_fills_up() {
-        let progress = Progress::new("reading", 4);
+        let progress = ProgressBar::new("reading", 4);
         assert_eq!(progress.bar(0), format!("reading {}   0 %", "░".repeat(30)));
         assert!(progress.bar(2).ends_with("░  50 %"));
         assert_eq!(progress.bar(9), format!("reading {} 100 %", "█".repeat(30)));
-        assert!(Progress::new("nothing", 0).bar(0).ends_with("100 %"));
+        assert!(ProgressBar::new("nothing", 0).bar(0).ends_with("100 %"));
     }
 
     #[test]
     fn nothing_is_said_in_the_first_second() {
-        let mut waiting = Waiting::new();
+        let mut waiting = WaitNotice::new();
         waiting.say("asking");
         assert_eq!(waiting.drawn, None);
         let earlier = Instant::now().checked_sub(Duration::from_millis(2500)).unwrap();

@@ -7,28 +7,28 @@ use anyhook_flow::runbook::{self, Finding, Runbook};
 use anyhook_setup::runbooks::{self as found, FindError};
 
 pub use anyhook_setup::runbooks::{
-    Foreign, Found, Installed, files_in, is_name, of_project, path_from, place, problem,
-    read_beside,
+    FoundRunbook, InstalledRunbooks, UnverifiedFile, files_in, is_name, of_project, path_from,
+    place, problem, read_beside,
 };
 
-use crate::drawing::draw;
+use crate::diagnostic::draw;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::counted;
 
 /// Says why a runbook's pipelines do not run.
-pub fn refusal(runbook: &Foreign, environment: &Environment) -> Trouble {
+pub fn refusal(runbook: &UnverifiedFile, environment: &Environment) -> CommandError {
     let name = runbook.name(environment);
     let hint = format!("anyhook trust {name}");
     if runbook.is_workflow() {
         let message = format!("`{name}` is not trusted, so agents may not run it");
-        return Trouble::problem(message).hint(hint);
+        return CommandError::problem(message).hint(hint);
     }
     let why = match runbook.trust {
         FileTrust::Changed => "has changed since it was trusted",
         FileTrust::Never | FileTrust::Trusted => "is not trusted",
     };
-    Trouble::problem(format!("`{name}` {why}, so its pipelines do not run")).hint(hint)
+    CommandError::problem(format!("`{name}` {why}, so its pipelines do not run")).hint(hint)
 }
 
 /// Says that a runbook cannot be used as it is or for what was asked, with every finding drawn.
@@ -37,13 +37,13 @@ pub fn unusable(
     text: &str,
     findings: &[Finding],
     environment: &Environment,
-) -> Trouble {
+) -> CommandError {
     let path = path_from(file, environment);
     let errors = findings.iter().filter(|finding| finding.severity != runbook::Severity::Note);
     let drawn: Vec<String> =
         errors.map(|finding| draw(&problem(finding, text), &path, text)).collect();
     let count = counted(drawn.len(), "problem");
-    Trouble::input(format!("{count} in `{path}`")).drawn(drawn)
+    CommandError::input(format!("{count} in `{path}`")).drawn(drawn)
 }
 
 /// Finds a pipeline by its name, in one runbook or in all that are installed: the runbook's file,
@@ -52,7 +52,7 @@ pub fn find_pipeline(
     environment: &Environment,
     name: &str,
     file: Option<&Path>,
-) -> Result<(PathBuf, String, Runbook), Trouble> {
+) -> Result<(PathBuf, String, Runbook), CommandError> {
     found::find_pipeline(environment, name, file).map_err(|error| match error {
         FindError::Unusable(found) => {
             unusable(&found.file, &found.text, &found.findings, environment)
@@ -60,7 +60,7 @@ pub fn find_pipeline(
         FindError::Twice(files) => {
             let [one, other] = files.map(|file| path_from(&file, environment));
             let message = format!("the pipeline `{name}` is in both `{one}` and `{other}`");
-            Trouble::input(message).hint("rename one of them, or specify the file")
+            CommandError::input(message).hint("rename one of them, or specify the file")
         }
         FindError::Unknown { near, broken } => {
             let broken: Vec<String> =
@@ -74,7 +74,7 @@ pub fn find_pipeline(
                     format!("`anyhook runbook check` says what is wrong with {}", broken.join(", "))
                 }
             };
-            Trouble::input(format!("there is no pipeline `{name}`")).hint(hint)
+            CommandError::input(format!("there is no pipeline `{name}`")).hint(hint)
         }
     })
 }

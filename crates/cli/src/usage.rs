@@ -4,7 +4,7 @@ use anyhook_model::daemon::Usage;
 
 pub use anyhook_daemon::usage::of_agent;
 
-use crate::figures::thousands;
+use crate::format::thousands;
 
 /// Returns tokens in words: `1,200 in, 340 out, 5,000 from cache`.
 pub fn tokens(usage: Usage) -> Option<String> {

@@ -8,21 +8,21 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use anyhook_hook::daemon_start::start_in_background;
-use anyhook_mcp::{Failure, Server, Stop};
+use anyhook_mcp::{Server, ServerFailure, StopHandle};
 use anyhook_model::exit_code;
-use anyhook_workflow::caller::{Caller, WORKFLOW_AGENT, WORKFLOW_CONTEXT};
+use anyhook_workflow::caller::{WORKFLOW_AGENT, WORKFLOW_CONTEXT, WorkflowCaller};
 use anyhook_workflow::error::WorkflowError;
 use anyhook_workflow::event::HookEvent;
 use anyhook_workflow::method::Method;
 use anyhook_workflow::project::Project;
-use anyhook_workflow::servers::Servers;
+use anyhook_workflow::server_finder::ServerFinder;
 use serde_json::json;
 
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::progress::say_that_we_read;
 use crate::ui::{Out, Tone, printable};
-use crate::{packs, servers, waiting};
+use crate::{mcp_servers, mcp_wait, packs};
 
 /// The pack that has the method.
 const METHOD_PACK: &str = "delivery-workflow";
@@ -50,9 +50,9 @@ pub fn workflow_agent() -> (Option<String>, bool) {
 }
 
 /// Returns what a workflow is to know of this process.
-pub fn caller(environment: &Environment) -> Caller {
+pub fn caller(environment: &Environment) -> WorkflowCaller {
     let (agent, is_started_by_run) = workflow_agent();
-    Caller {
+    WorkflowCaller {
         places: environment.places.clone(),
         work_dir: environment.work_dir.clone(),
         agent,
@@ -63,18 +63,18 @@ pub fn caller(environment: &Environment) -> Caller {
 }
 
 /// Finds the project around, with its own workflow, or the one that comes with anyhook.
-pub fn find(environment: &Environment) -> Result<Project, Trouble> {
+pub fn find(environment: &Environment) -> Result<Project, CommandError> {
     Project::at(environment.project_root(), caller(environment))
-        .map_err(|error| Trouble::of_workflow(error, environment))
+        .map_err(|error| CommandError::of_workflow(error, environment))
 }
 
 /// Reads the event on standard input.
-pub fn read_event() -> Result<HookEvent, Trouble> {
+pub fn read_event() -> Result<HookEvent, CommandError> {
     say_that_we_read("the event");
     let mut bytes = Vec::new();
     io::stdin().lock().take(EVENT_LIMIT + 1).read_to_end(&mut bytes)?;
     let value = serde_json::from_slice(&bytes).map_err(|error| {
-        Trouble::input(format!("standard input is not an event: {error}"))
+        CommandError::input(format!("standard input is not an event: {error}"))
             .hint("`--event` is for hook scripts, which get their event on standard input")
     })?;
     Ok(HookEvent::of(value))
@@ -85,7 +85,7 @@ pub fn read_event() -> Result<HookEvent, Trouble> {
 pub fn concerned(
     event: &HookEvent,
     environment: &Environment,
-) -> Result<Option<(Project, String)>, Trouble> {
+) -> Result<Option<(Project, String)>, CommandError> {
     let of_session = workflow_agent().0;
     let of_session = of_session.as_deref();
     if !event.is_of_subagent() && of_session.is_none() {
@@ -114,17 +114,17 @@ pub fn tell_model(text: &str, out: &mut Out) -> io::Result<()> {
 }
 
 /// Sends the agent of a hook's event back to work.
-pub fn send_back(error: WorkflowError) -> Result<u8, Trouble> {
+pub fn send_back(error: WorkflowError) -> Result<u8, CommandError> {
     use std::io::Write as _;
 
-    let trouble = Trouble::from(error);
+    let trouble = CommandError::from(error);
     let hint = trouble.next_step().unwrap_or_default();
     writeln!(io::stderr(), "{}\nhint: {hint}", trouble.message())?;
     Ok(exit_code::BLOCKED)
 }
 
 /// Ends a hook's script that is a help, not a condition: an error is reported and blocks nothing.
-pub fn in_a_hook(ended: Result<(), Trouble>) -> Result<u8, Trouble> {
+pub fn in_a_hook(ended: Result<(), CommandError>) -> Result<u8, CommandError> {
     if let Err(trouble) = ended {
         let words = trouble.message();
         let mut stderr = Out::stderr();
@@ -147,31 +147,33 @@ pub fn path_in_project(
     project: &Project,
     named: &Path,
     environment: &Environment,
-) -> Result<String, Trouble> {
+) -> Result<String, CommandError> {
     let shown = named.display();
     let resolved = fs::canonicalize(environment.work_dir.join(named)).map_err(|error| {
-        Trouble::input(format!("`{shown}` cannot be read: {error}"))
+        CommandError::input(format!("`{shown}` cannot be read: {error}"))
             .hint("`anyhook workflow status` lists the artifacts")
     })?;
     let root = fs::canonicalize(&project.root).unwrap_or_else(|_| project.root.clone());
     let inner = resolved.strip_prefix(&root).map_err(|_| {
-        Trouble::input(format!("`{shown}` is outside the project"))
+        CommandError::input(format!("`{shown}` is outside the project"))
             .hint(format!("artifacts are under `{}`", project.root.display()))
     })?;
     let inner = inner.to_str().filter(|inner| !inner.is_empty());
-    inner.map(str::to_owned).ok_or_else(|| Trouble::input(format!("`{shown}` is not an artifact")))
+    inner
+        .map(str::to_owned)
+        .ok_or_else(|| CommandError::input(format!("`{shown}` is not an artifact")))
 }
 
 /// The MCP servers that count here; a person who waits for one is told so.
 #[derive(Debug)]
-pub struct ServersAround<'all>(pub &'all Environment);
+pub struct ProjectMcpServers<'all>(pub &'all Environment);
 
-impl Servers for ServersAround<'_> {
-    fn find(&self, name: &str) -> Result<Server, Failure> {
-        servers::Servers::find(self.0).and_then(|servers| servers.server(name))
+impl ServerFinder for ProjectMcpServers<'_> {
+    fn find(&self, name: &str) -> Result<Server, ServerFailure> {
+        mcp_servers::Servers::find(self.0).and_then(|servers| servers.server(name))
     }
 
-    fn wait(&self, name: &str, stop: &Stop, work: &mut (dyn FnMut() + Send)) {
-        waiting::wait(&format!("asking {}", printable(name)), stop, work);
+    fn wait(&self, name: &str, stop: &StopHandle, work: &mut (dyn FnMut() + Send)) {
+        mcp_wait::wait(&format!("asking {}", printable(name)), stop, work);
     }
 }

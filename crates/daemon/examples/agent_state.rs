@@ -20,11 +20,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use anyhook_model::daemon::{Request, Response, Told};
-use anyhook_model::{BusEvent, PromptType, Source};
-use anyhook_socket::{Client, Folder};
-use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, Bed, Screen};
-use anyhook_testkit::model_server::Turn;
+use anyhook_model::daemon::{PublishedEvent, Request, Response};
+use anyhook_model::{BusEvent, PromptType, StateSource};
+use anyhook_socket::{Client, DaemonFolder};
+use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, AgentSandbox, AgentScreen};
+use anyhook_testkit::model_server::ModelTurn;
 use anyhook_testkit::{TestEnv, wait_within, write};
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ fn main() {
 fn on_screen(binary: &str, rounds: usize) -> Vec<Value> {
     let Some(bed) = bed(binary, Agent::ClaudeCode) else { return Vec::new() };
     let daemon = Daemon::follow(&bed);
-    let script: Vec<Turn> = (0..rounds)
+    let script: Vec<ModelTurn> = (0..rounds)
         .flat_map(|round| [bed.shell_tool(&format!("touch file-{round}")), question(), rest()])
         .collect();
     let Some(screen) = bed.open(script) else { return Vec::new() };
@@ -96,7 +96,7 @@ fn on_screen(binary: &str, rounds: usize) -> Vec<Value> {
 }
 
 /// Plays a round: what is told last is what the agent waits for.
-fn play(screen: &Screen, daemon: &Daemon, round: usize) {
+fn play(screen: &AgentScreen, daemon: &Daemon, round: usize) {
     screen.submit(&format!("this is round {round}."));
     for (kind, shown) in [(0, "Do you want to proceed?"), (1, "Enter to select")] {
         daemon.wait_for(round * KINDS.len() + kind);
@@ -123,8 +123,8 @@ fn without_screen(binary: &str, agent: Agent, rounds: usize) -> Vec<Value> {
     rows(agent, "idle", &all)
 }
 
-fn bed(binary: &str, agent: Agent) -> Option<Bed> {
-    let bed = Bed::within(TestEnv::new(binary), agent)?;
+fn bed(binary: &str, agent: Agent) -> Option<AgentSandbox> {
+    let bed = AgentSandbox::within(TestEnv::new(binary), agent)?;
     for arguments in [["install", agent.name()], ["daemon", "start"]] {
         let ran = bed.environment().run(&arguments);
         assert_eq!(ran.code, 0, "{ran:?}");
@@ -181,15 +181,15 @@ fn rows(agent: Agent, kind: &str, all: &[Moments]) -> Vec<Value> {
     LEGS.into_iter().map(row).collect()
 }
 
-fn question() -> Turn {
+fn question() -> ModelTurn {
     let option = |label: &str| json!({"label": label, "description": format!("it is {label}")});
     let question = json!({"question": "Which colour?", "header": "Colour",
         "options": [option("red"), option("blue")], "multiSelect": false});
-    Turn::tool("AskUserQuestion", json!({"questions": [question]}))
+    ModelTurn::tool("AskUserQuestion", json!({"questions": [question]}))
 }
 
-fn rest() -> Turn {
-    Turn::text("It rests.")
+fn rest() -> ModelTurn {
+    ModelTurn::text("It rests.")
 }
 
 /// Somebody who follows the daemon.
@@ -198,8 +198,9 @@ struct Daemon {
 }
 
 impl Daemon {
-    fn follow(bed: &Bed) -> Self {
-        let mut client = Client::connect(&Folder::of_state(&bed.environment().state())).unwrap();
+    fn follow(bed: &AgentSandbox) -> Self {
+        let mut client =
+            Client::connect(&DaemonFolder::in_state_dir(&bed.environment().state())).unwrap();
         client.wait_for_ever();
         let heard = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&heard);
@@ -234,9 +235,9 @@ impl Daemon {
 }
 
 /// Returns what somebody waits for, told by the agent's own events.
-fn of(told: &Told, now: SystemTime) -> Option<Heard> {
+fn of(told: &PublishedEvent, now: SystemTime) -> Option<Heard> {
     let report = told.event.report()?;
-    if report.source != Source::Hook || report.fresh {
+    if report.source != StateSource::Hook || report.fresh {
         return None;
     }
     let kind = match &told.event {

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhook_engine::journal::Journal;
 use anyhook_model::daemon::{DaemonStatus, Request, Response};
 use anyhook_model::{EventKind, Payload, Record};
-use anyhook_socket::{Client, ClientError, Folder};
+use anyhook_socket::{Client, ClientError, DaemonFolder};
 use anyhook_testkit::{TestEnv, wait_within};
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ const RATE: usize = 10_000;
 /// So many records are there when the daemon starts.
 const BACKLOG: usize = 200_000;
 const IDLE: Duration = Duration::from_secs(10);
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What an agent does, again and again.
 const TURN: [(EventKind, &str); 4] = [
@@ -108,7 +108,7 @@ struct Followed {
 }
 
 /// Follows until so many events have come. One that is let go asks on.
-fn follow(folder: &Folder, wanted: usize) -> Followed {
+fn follow(folder: &DaemonFolder, wanted: usize) -> Followed {
     let mut heard = Followed { lags: Vec::with_capacity(wanted), times_let_go: 0 };
     // From the first on: when it begins to follow, some may have come already.
     let mut last = Some(0);
@@ -162,7 +162,7 @@ fn catch_up(environment: &TestEnv) -> Value {
     let answered = began.elapsed();
     let end = journal.reader_at_end().unwrap().position().cloned().unwrap();
     let end = format!("{}:{}", end.segment, end.offset);
-    wait_within(PATIENCE, "it to catch up", || {
+    wait_within(TIMEOUT, "it to catch up", || {
         thread::sleep(Duration::from_millis(5));
         daemon.status().journal.as_deref() == Some(&end)
     });
@@ -204,7 +204,7 @@ fn record(writer: usize, number: usize) -> Record {
 
 /// A daemon that runs.
 struct Daemon {
-    folder: Folder,
+    folder: DaemonFolder,
     process: u32,
 }
 
@@ -212,7 +212,7 @@ impl Daemon {
     fn start(environment: &TestEnv) -> Self {
         let ran = environment.run(&["daemon", "start"]);
         assert_eq!(ran.code, 0, "{ran:?}");
-        let folder = Folder::of_state(&environment.state());
+        let folder = DaemonFolder::in_state_dir(&environment.state());
         Self { folder, process: environment.daemon().unwrap() }
     }
 

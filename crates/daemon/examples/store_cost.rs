@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhook_daemon::store::{Options, Store};
+use anyhook_daemon::store::{Store, StoreOptions};
 use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ impl Keeper {
     fn open(kind: Kind, folder: &Path) -> Outcome<Self> {
         match kind {
             Kind::Store { sync } => {
-                let options = Options { sync, snapshot_every: 0, ..Options::default() };
+                let options = StoreOptions { sync, snapshot_every: 0, ..StoreOptions::default() };
                 Ok(Self::Store(Box::new(Store::open(folder, options)?.0)))
             }
             Kind::Sqlite { synchronous } => {
@@ -115,7 +115,7 @@ impl Keeper {
 fn recover(kind: Kind, folder: &Path) -> Outcome<usize> {
     match kind {
         Kind::Store { .. } => {
-            let (_store, recovered) = Store::open(folder, Options::default())?;
+            let (_store, recovered) = Store::open(folder, StoreOptions::default())?;
             Ok(recovered.entries.len())
         }
         Kind::Sqlite { .. } => {

@@ -30,16 +30,16 @@ pub const TOP_PROCESS: &str = "ANYHOOK_TOP_PROCESS";
 
 /// The agent a process comes from, and how it was recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentAbove {
+pub struct CallingAgent {
     /// The name people know the agent by, or the id it was given.
     pub title: String,
     /// How it was recognised.
-    pub how: Recognised,
+    pub how: RecognitionMethod,
 }
 
 /// How an agent was recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Recognised {
+pub enum RecognitionMethod {
     /// It is this process.
     Process(u32),
     /// By this variable in the environment of this process.
@@ -50,29 +50,29 @@ pub enum Recognised {
     Daemon,
 }
 
-impl fmt::Display for AgentAbove {
+impl fmt::Display for CallingAgent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { title, how } = self;
         match how {
-            Recognised::Process(pid) => write!(formatter, "{title} (process {pid})"),
-            Recognised::Variable(name, pid) if *pid == std::process::id() => {
+            RecognitionMethod::Process(pid) => write!(formatter, "{title} (process {pid})"),
+            RecognitionMethod::Variable(name, pid) if *pid == std::process::id() => {
                 write!(formatter, "{title} ({name} is set)")
             }
-            Recognised::Variable(name, pid) => {
+            RecognitionMethod::Variable(name, pid) => {
                 write!(formatter, "{title} ({name} is set for process {pid})")
             }
-            Recognised::Detached(pid) => write!(
+            RecognitionMethod::Detached(pid) => write!(
                 formatter,
                 "{title} (process {pid} is in the same control group, and nothing else could have started this)"
             ),
-            Recognised::Daemon => write!(formatter, "{title} (known to the daemon)"),
+            RecognitionMethod::Daemon => write!(formatter, "{title} (known to the daemon)"),
         }
     }
 }
 
 /// As there is no `/proc`, nobody's ancestors are known.
 #[cfg(not(target_os = "linux"))]
-pub fn agent_above(_pid: u32) -> Option<AgentAbove> {
+pub fn agent_above(_pid: u32) -> Option<CallingAgent> {
     None
 }
 
@@ -98,7 +98,7 @@ mod linux {
     use anyhook_hosts::recognition;
     use anyhook_model::{Ancestor, CallerProcess};
 
-    use super::{AgentAbove, Recognised};
+    use super::{CallingAgent, RecognitionMethod};
     use crate::launch;
 
     /// A chain of processes that is longer is not looked at to its end.
@@ -127,7 +127,7 @@ mod linux {
     }
 
     /// Returns the agent that a process comes from, as far as the system can tell.
-    pub fn agent_above(pid: u32) -> Option<AgentAbove> {
+    pub fn agent_above(pid: u32) -> Option<CallingAgent> {
         let chain = chain(pid);
         chain.iter().find_map(Process::agent).or_else(|| cut_loose_from(&chain))
     }
@@ -181,7 +181,7 @@ mod linux {
     }
 
     /// Returns the live agent that a command comes from whose parents are gone.
-    fn cut_loose_from(chain: &[Process]) -> Option<AgentAbove> {
+    fn cut_loose_from(chain: &[Process]) -> Option<CallingAgent> {
         let (adopter, orphans) = chain.split_last()?;
         let first = orphans.last()?;
         let is_adopter = adopter.pid == 1 || ADOPTERS.contains(&adopter.name.as_str());
@@ -201,7 +201,7 @@ mod linux {
             let is_ours = self::user(pid) == Some(user)
                 && control_group(pid).is_some_and(|other| other == group);
             let title = process.own_title().filter(|_| is_near && is_ours)?;
-            Some(AgentAbove { title: title.to_owned(), how: Recognised::Detached(pid) })
+            Some(CallingAgent { title: title.to_owned(), how: RecognitionMethod::Detached(pid) })
         });
         // Any of them will do; the last is most likely the youngest.
         agents.last()
@@ -232,10 +232,10 @@ mod linux {
         }
 
         /// Returns the agent that this process is, or whose variables it was started with.
-        fn agent(&self) -> Option<AgentAbove> {
+        fn agent(&self) -> Option<CallingAgent> {
             if let Some(title) = self.own_title() {
-                let how = Recognised::Process(self.pid);
-                return Some(AgentAbove { title: title.to_owned(), how });
+                let how = RecognitionMethod::Process(self.pid);
+                return Some(CallingAgent { title: title.to_owned(), how });
             }
             if self.is_our_server() {
                 return None;
@@ -245,7 +245,7 @@ mod linux {
                 let (name, value) = std::str::from_utf8(variable).ok()?.split_once('=')?;
                 (!value.is_empty()).then_some((name, value))
             });
-            let mut found: Option<AgentAbove> = None;
+            let mut found: Option<CallingAgent> = None;
             for (name, value) in variables {
                 let (name, title) = if name == launch::AGENT_ID {
                     (launch::AGENT_ID, value)
@@ -257,8 +257,8 @@ mod linux {
                 let is_better =
                     found.as_ref().is_none_or(|found| rank(name) < rank(variable_of(found)));
                 if is_better {
-                    let how = Recognised::Variable(name, self.pid);
-                    found = Some(AgentAbove { title: title.to_owned(), how });
+                    let how = RecognitionMethod::Variable(name, self.pid);
+                    found = Some(CallingAgent { title: title.to_owned(), how });
                 }
             }
             found
@@ -281,8 +281,8 @@ mod linux {
         recognition::session_variables().position(|known| known == name).unwrap_or(usize::MAX)
     }
 
-    fn variable_of(found: &AgentAbove) -> &'static str {
-        if let Recognised::Variable(name, _) = found.how { name } else { "" }
+    fn variable_of(found: &CallingAgent) -> &'static str {
+        if let RecognitionMethod::Variable(name, _) = found.how { name } else { "" }
     }
 
     /// Reads the beginning of a file; one that cannot be read is empty.

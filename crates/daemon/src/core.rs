@@ -18,25 +18,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhook_engine::journal::Journal;
-use anyhook_flow::inquiries::call_runs;
-use anyhook_flow::{Effects, Entry, EntryKind, State};
-use anyhook_model::daemon::{Request, Response, Told};
-use anyhook_model::inquiry::{Ending, InquiryKind};
+use anyhook_flow::approval_requests::call_runs;
+use anyhook_flow::{DaemonState, EntryKind, StateEffects, StateEntry};
+use anyhook_model::approval_request::{ApprovalEnding, ApprovalKind};
+use anyhook_model::daemon::{PublishedEvent, Request, Response};
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{BusEvent, Host, Inquiry, ProcessName, RecordId, Resolution};
+use anyhook_model::{ApprovalRequest, BusEvent, Host, ProcessName, RecordId, Resolution};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::faults;
+use crate::failpoints;
 use crate::presence::Presence;
-use crate::runner::{NotDone, Runner, StillRests, TypedInto};
+use crate::runner::{IsStillIdle, KeysTarget, OutboxFailure, Runner};
 use crate::running_call::RunningCommands;
 use crate::store::{Store, StoreError};
 
 use self::followers::Followers;
 use self::journal::JournalFeed;
-use self::pending::Pending;
+use self::pending::PendingEntries;
 use self::waiters::Waiters;
 
 pub use self::requests::refusal;
@@ -59,11 +59,11 @@ const SHELL: &str = "Shell";
 #[derive(Debug)]
 pub enum CoreMessage {
     /// The journal may have grown.
-    Grown,
+    JournalChanged,
     /// A client wants something, from a process where the system tells which.
     Request(Request, Option<u32>, oneshot::Sender<Response>),
     /// A client wants to know everything from some point on.
-    Follow(Start, mpsc::Sender<Told>),
+    Follow(FollowStart, mpsc::Sender<PublishedEvent>),
     /// Whoever waited for this decision is gone.
     Waived(RecordId),
     /// A log tells something, and is read up to here.
@@ -73,21 +73,21 @@ pub enum CoreMessage {
     /// An item of the outbox is done, or goes on: the entry that says so.
     Done(EntryKind),
     /// An item of the outbox could not be done.
-    NotDone(NotDone),
+    NotDone(OutboxFailure),
     /// Whether the agent of a pipeline's step still is at a prompt.
-    StillAtPrompt(RecordId, u64, oneshot::Sender<StillRests>),
+    StillAtPrompt(RecordId, u64, oneshot::Sender<IsStillIdle>),
     /// The screen of an agent shows something that no hook tells of.
     Screen(Box<BusEvent>),
     /// An agent is about to be told something, if it still is at that rest; it is typed when that is
     /// stored.
-    Types(String, Option<TypedInto>, oneshot::Sender<Result<(), String>>),
+    SendKeys(String, Option<KeysTarget>, oneshot::Sender<Result<(), String>>),
     /// Shut down cleanly.
     Stop,
 }
 
 /// Where following begins.
 #[derive(Clone, Copy, Debug)]
-pub enum Start {
+pub enum FollowStart {
     /// With what happens next.
     Now,
     /// With what comes after this number.
@@ -99,9 +99,9 @@ pub enum Start {
 /// The state and everything that is needed to change it.
 #[derive(Debug)]
 pub struct Core {
-    state: State,
+    state: DaemonState,
     store: Store,
-    pending: Pending,
+    pending: PendingEntries,
     journal: JournalFeed,
     runner: Runner,
     wanted: BTreeSet<NoticeKind>,
@@ -119,9 +119,9 @@ pub struct Core {
 
 /// What a core begins with.
 #[derive(Debug)]
-pub struct Beginning {
+pub struct CoreParams {
     /// The state as it was stored.
-    pub state: State,
+    pub state: DaemonState,
     /// The store.
     pub store: Store,
     /// The journal.
@@ -138,14 +138,14 @@ pub struct Beginning {
 
 impl Core {
     /// Begins where it was.
-    pub fn new(beginning: Beginning) -> Self {
-        let Beginning { state, store, journal, wanted, runner, notes, presence } = beginning;
+    pub fn new(beginning: CoreParams) -> Self {
+        let CoreParams { state, store, journal, wanted, runner, notes, presence } = beginning;
         let mut waiters = Waiters::default();
         waiters.expect(state.inquiries.open());
         Self {
             state,
             store,
-            pending: Pending::default(),
+            pending: PendingEntries::default(),
             journal: JournalFeed::new(journal),
             runner,
             wanted,
@@ -261,7 +261,7 @@ impl Core {
 
     fn take(&mut self, message: CoreMessage) {
         match message {
-            CoreMessage::Grown | CoreMessage::Stop => {}
+            CoreMessage::JournalChanged | CoreMessage::Stop => {}
             CoreMessage::Request(request, process, answer) => self.answer(request, process, answer),
             CoreMessage::Follow(from, follower) => self.follow(from, follower),
             CoreMessage::Waived(id) => {
@@ -284,8 +284,8 @@ impl Core {
             CoreMessage::Screen(event) => {
                 self.pending.entries.push_back(EntryKind::Happened(event));
             }
-            CoreMessage::Types(agent, rest, answer) => {
-                let _ = answer.send(self.types(&agent, rest));
+            CoreMessage::SendKeys(agent, rest, answer) => {
+                let _ = answer.send(self.begin_send_keys(&agent, rest));
             }
         }
     }
@@ -319,7 +319,8 @@ impl Core {
             return Ok(());
         }
         let at = anyhook_engine::now();
-        let entries: Vec<Entry> = batch.into_iter().map(|what| Entry { at, what }).collect();
+        let entries: Vec<StateEntry> =
+            batch.into_iter().map(|what| StateEntry { at, what }).collect();
         let before = self.store.last();
         match self.store.append(&entries) {
             Ok(_) => self.pending.failing = None,
@@ -332,7 +333,7 @@ impl Core {
                 return Err(entries.into_iter().map(|entry| entry.what).collect());
             }
         }
-        faults::point("core.stored");
+        failpoints::point("core.stored");
         for (sequence, entry) in (before + 1..).zip(&entries) {
             let effects = self.state.apply(entry, &self.wanted);
             let told = self.state.keep_told(sequence, entry, &effects);
@@ -345,12 +346,12 @@ impl Core {
             self.runner.stored(&entry.what);
             self.act(&effects);
         }
-        faults::point("core.acted");
+        failpoints::point("core.acted");
         Ok(())
     }
 
     /// Tells those who wait just now, and forgets what is over.
-    fn act(&mut self, effects: &Effects) {
+    fn act(&mut self, effects: &StateEffects) {
         for resolution in &effects.answers {
             self.waiters.answer(resolution);
         }
@@ -380,7 +381,7 @@ impl Core {
         self.runner.process_ended(id, &process);
         let report = anyhook_model::bus::AgentReport {
             agent: id.to_owned(),
-            source: anyhook_model::Source::Process,
+            source: anyhook_model::StateSource::Process,
             at: Some(anyhook_engine::now()),
             process: Some(process),
             ..Default::default()
@@ -406,7 +407,7 @@ impl Core {
         self.calls_looked_at = Some(Instant::now());
         // One look at each agent, however much it asks.
         let mut below: BTreeMap<u32, RunningCommands> = BTreeMap::new();
-        let mut runs = |inquiry: &Inquiry| {
+        let mut runs = |inquiry: &ApprovalRequest| {
             let agent = self.process_and_host(&inquiry.agent);
             let (Some((process, host)), Some(command)) = (agent, inquiry.about.as_deref()) else {
                 return false;
@@ -414,8 +415,8 @@ impl Core {
             let look = || RunningCommands::below(process, host);
             below.entry(process.pid).or_insert_with(look).has(command, inquiry.created)
         };
-        let is_shell = |inquiry: &&Inquiry| {
-            inquiry.kind == InquiryKind::Permission && inquiry.tool.as_deref() == Some(SHELL)
+        let is_shell = |inquiry: &&ApprovalRequest| {
+            inquiry.kind == ApprovalKind::Permission && inquiry.tool.as_deref() == Some(SHELL)
         };
         let running: Vec<EntryKind> = self
             .state
@@ -448,7 +449,7 @@ impl Core {
         let kind = self.state.inquiries.get(id).map(|held| held.inquiry.kind);
         match kind {
             // Its state file may have been changed by others, and is the truth.
-            Some(InquiryKind::Gate) => "it was decided elsewhere, or the workflow is not running",
+            Some(ApprovalKind::Gate) => "it was decided elsewhere, or the workflow is not running",
             _ => "the process that asked is gone",
         }
     }
@@ -467,7 +468,7 @@ impl Core {
     }
 }
 
-fn without_answer(inquiry: &Inquiry, why: &str) -> Resolution {
+fn without_answer(inquiry: &ApprovalRequest, why: &str) -> Resolution {
     let now = anyhook_engine::now();
-    anyhook_flow::inquiries::without_answer(inquiry, Ending::Dismissed, why, now)
+    anyhook_flow::approval_requests::without_answer(inquiry, ApprovalEnding::Dismissed, why, now)
 }

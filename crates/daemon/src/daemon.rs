@@ -7,23 +7,23 @@ use std::{io, thread};
 use anyhook_engine::journal::Journal;
 use anyhook_engine::settings::Settings;
 use anyhook_engine::{Engine, Places};
-use anyhook_flow::{Entry, State};
-use anyhook_hosts::log::LogHomes;
+use anyhook_flow::{DaemonState, StateEntry};
+use anyhook_hosts::log::LogRoots;
 use anyhook_model::StateDir;
 use anyhook_model::daemon::StartedBy;
-use anyhook_socket::{Folder, FolderError};
+use anyhook_socket::{DaemonFolder, FolderError};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::core::{Beginning, Core, CoreMessage};
-use crate::grown::Grown;
-use crate::logs::Logs;
-use crate::presence::{Before, Presence};
-use crate::processes::Processes;
-use crate::runner::{JobRunner, Runner, Tools};
-use crate::store::{Options, Recovered, Store, StoreError};
-use crate::{faults, notice, server};
+use crate::core::{Core, CoreMessage, CoreParams};
+use crate::journal_watcher::JournalWatcher;
+use crate::log_watcher::LogWatcher;
+use crate::presence::{Presence, PreviousRun};
+use crate::process_watcher::ProcessWatcher;
+use crate::runner::{JobRunner, Runner, RunnerContext};
+use crate::store::{RecoveredStore, Store, StoreError, StoreOptions};
+use crate::{failpoints, notice, server};
 
 /// So much may wait for the loop; whoever brings more waits, too.
 const QUEUE: usize = 1024;
@@ -73,7 +73,7 @@ pub struct Daemon {
     /// This program.
     pub binary: PathBuf,
     /// Where agents' logs are.
-    pub logs: Option<LogHomes>,
+    pub logs: Option<LogRoots>,
     /// Who started it.
     pub started_by: StartedBy,
     /// What it was started with, for the one that takes its place if it is killed.
@@ -86,15 +86,15 @@ impl Daemon {
         let state_folder = self.places.state.clone().ok_or(DaemonError::NoState)?;
         // Out of the terminal it may have been started from.
         let _ = rustix::process::setsid();
-        let folder = Folder::of_state(&state_folder);
+        let folder = DaemonFolder::in_state_dir(&state_folder);
         folder.make()?;
         let files = raise_file_limit();
         let settings = Settings::load(&self.places, None);
-        let before = Before::look(&folder);
-        let (store, recovered) = Store::open(&folder.store(), Options::default())?;
-        faults::point("start.store.opened");
+        let before = PreviousRun::look(&folder);
+        let (store, recovered) = Store::open(&folder.store(), StoreOptions::default())?;
+        failpoints::point("start.store.opened");
         let wanted: BTreeSet<_> = settings.notify.on.iter().copied().collect();
-        let Recovered { snapshot, entries, mut notes } = recovered;
+        let RecoveredStore { snapshot, entries, mut notes } = recovered;
         let state = fold(snapshot, entries, &wanted)?;
         notes.extend(settings.problems.iter().cloned());
         let journal = Journal::with(&state_folder, settings.journal.clone());
@@ -102,10 +102,10 @@ impl Daemon {
         let outside = runtime().map_err(no_threads)?;
         let (messages, taken) = mpsc::channel(QUEUE);
         let ends = messages.clone();
-        let processes = Processes::start(files / 4, move |(agent, process)| {
+        let processes = ProcessWatcher::start(files / 4, move |(agent, process)| {
             let _ = ends.blocking_send(CoreMessage::ProcessEnded(agent, process));
         });
-        let tools = Tools {
+        let tools = RunnerContext {
             binary: self.binary.clone(),
             notify: settings.notify,
             claims: notice::folder(&state_folder),
@@ -128,14 +128,14 @@ impl Daemon {
             server::listen(&folder).map_err(no_socket)?
         };
         let _ = std::fs::create_dir_all(journal.folder());
-        let grown = Grown::watch(journal.folder(), messages.clone());
+        let grown = JournalWatcher::watch(journal.folder(), messages.clone());
         if let Err(error) = &grown {
             notes.push(format!(
                 "polling the journal twice a second, because it cannot be watched: {error}"
             ));
         }
         let logs =
-            self.logs.as_ref().map(|homes| Logs::watch(homes, &state.logs, messages.clone()));
+            self.logs.as_ref().map(|homes| LogWatcher::watch(homes, &state.logs, messages.clone()));
         if let Some(Err(error)) = &logs {
             notes.push(format!("agents' logs cannot be watched: {error}"));
         }
@@ -144,9 +144,9 @@ impl Daemon {
         if StateDir::new(&state_folder).workflows().is_dir() {
             runner.ask_at_gates();
         }
-        let beginning = Beginning { state, store, journal, wanted, runner, notes, presence };
+        let beginning = CoreParams { state, store, journal, wanted, runner, notes, presence };
         let mut core = Core::new(beginning);
-        faults::point("start.resumed");
+        failpoints::point("start.resumed");
         outside.spawn(stop_on_signals(messages.clone()));
         outside.spawn(server::watch_socket(folder.clone(), messages.clone()));
         outside.spawn(server::serve(listener, messages, files / 2));
@@ -198,13 +198,13 @@ fn fold(
     snapshot: Option<serde_json::Value>,
     entries: Vec<(u64, serde_json::Value)>,
     wanted: &BTreeSet<anyhook_model::notice::NoticeKind>,
-) -> Result<State, DaemonError> {
-    let mut state: State = match snapshot {
+) -> Result<DaemonState, DaemonError> {
+    let mut state: DaemonState = match snapshot {
         Some(snapshot) => serde_json::from_value(snapshot).map_err(DaemonError::Foreign)?,
-        None => State::default(),
+        None => DaemonState::default(),
     };
     for (sequence, entry) in entries {
-        let entry: Entry = serde_json::from_value(entry).map_err(DaemonError::Foreign)?;
+        let entry: StateEntry = serde_json::from_value(entry).map_err(DaemonError::Foreign)?;
         let effects = state.apply(&entry, wanted);
         state.keep_told(sequence, &entry, &effects);
     }

@@ -34,5 +34,5 @@ pub(crate) fn launch(binary: &Path) -> io::Result<()> {
         .env(MARK, ASIDE)
         .current_dir("/")
         .spawn()
-        .map(detached::take_leave_of)
+        .map(detached::remember_detached)
 }

@@ -6,12 +6,12 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhook_engine::atomic_file::{AtomicFile, make_private};
+use anyhook_engine::atomic_file::{AtomicFile, create_private_dir};
 use anyhook_engine::places::find_root;
 use anyhook_hosts::launch::{self, Launch};
 use anyhook_hosts::wiring::{
-    self, Call, Displaced, Folders, Injection, Inspection, Obstacle, SMALL_PROGRAM, Scope,
-    SettingsError, Texts,
+    self, DisplacedSettings, EntryFolders, HOOK_BINARY, HookInvocation, Injection, Obstacle,
+    SettingsError, SettingsScope, SettingsTexts, WiringStatus,
 };
 use anyhook_hosts::{HostSpec, find, folder_variables};
 
@@ -23,7 +23,7 @@ const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// A start of an agent.
 #[derive(Clone, Copy, Debug)]
-pub struct Start<'start> {
+pub struct AgentLaunch<'start> {
     /// The agent's id.
     pub agent_id: &'start str,
     /// Its host, if it is told; else its command line tells.
@@ -44,7 +44,7 @@ pub struct Start<'start> {
 
 /// What is added to a start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Additions {
+pub struct LaunchAdditions {
     /// Its host, if known.
     pub host: Option<&'static str>,
     /// Arguments that come after its command line.
@@ -54,12 +54,12 @@ pub struct Additions {
     /// Variables beside those it is given, or in their place.
     pub variables: BTreeMap<String, String>,
     /// What a person should know: that it does not call us, or not as it should.
-    pub warning: Option<Warning>,
+    pub warning: Option<LaunchWarning>,
 }
 
 /// What a person should know of an agent before it works.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
+pub struct LaunchWarning {
     /// What it is.
     pub text: String,
     /// The next step.
@@ -69,14 +69,15 @@ pub struct Warning {
 /// Makes ready what a start needs. Files are put into `own`, which is this start's alone; `user` is
 /// where the user's settings are, and `binary` the program that agents call.
 pub fn prepare(
-    start: &Start<'_>,
-    user: &Scope,
+    start: &AgentLaunch<'_>,
+    user: &SettingsScope,
     binary: &Path,
     own: &Path,
-) -> io::Result<Additions> {
+) -> io::Result<LaunchAdditions> {
     let agent = start.host.or_else(|| launch::of_command(start.run)).and_then(find);
     let to_do = Launch { run: start.run, prompt: start.prompt, resume: start.resume };
-    let mut additions = Additions { host: agent.map(HostSpec::id), ..Additions::default() };
+    let mut additions =
+        LaunchAdditions { host: agent.map(HostSpec::id), ..LaunchAdditions::default() };
     additions.variables.insert(AGENT_ID.to_owned(), start.agent_id.to_owned());
     match agent {
         Some(agent) => {
@@ -92,13 +93,13 @@ pub fn prepare(
                     Err(error) => {
                         let text = format!("{} does not call anyhook: {error}", agent.id());
                         let hint = "fix the file, or move it away".to_owned();
-                        additions.warning = Some(Warning { text, hint });
+                        additions.warning = Some(LaunchWarning { text, hint });
                     }
                 }
             }
         }
         None => {
-            additions.warning = Some(Warning {
+            additions.warning = Some(LaunchWarning {
                 text: "unknown agent program: anyhook only sees when it exits".to_owned(),
                 hint: "if it is a supported agent, set its host in the runbook".to_owned(),
             });
@@ -128,15 +129,15 @@ struct Wiring {
 
 impl Wiring {
     /// Looks at the user's settings and at the project's.
-    fn find(agent: &HostSpec, user: &Scope, folder: &Path) -> Self {
+    fn find(agent: &HostSpec, user: &SettingsScope, folder: &Path) -> Self {
         let root = find_root(folder, Some(&user.home));
         let projects = root.into_iter().chain([folder.to_owned()]);
         let mut found = Self::default();
         for project in [None].into_iter().chain(projects.map(Some)) {
-            let scope = Scope { project, ..user.clone() };
+            let scope = SettingsScope { project, ..user.clone() };
             // What cannot be read says nothing; the agent itself will complain.
             let Ok(inspection) = inspect(agent, &scope) else { continue };
-            let Inspection { ours, obstacles, stale, .. } = inspection;
+            let WiringStatus { ours, obstacles, stale, .. } = inspection;
             found.calls_us |= !ours.is_empty();
             found.stale.extend(stale.into_iter().filter(|_| !ours.is_empty()));
             found.obstacles.extend(obstacles);
@@ -144,20 +145,20 @@ impl Wiring {
         found
     }
 
-    fn warning(&self, agent: &HostSpec) -> Option<Warning> {
+    fn warning(&self, agent: &HostSpec) -> Option<LaunchWarning> {
         let name = agent.id();
         let (why, hint) = match (self.obstacles.first(), self.stale.first()) {
             (Some(obstacle), _) => (&obstacle.what, "anyhook doctor".to_owned()),
             (None, Some(stale)) => (stale, format!("anyhook install {name}")),
             (None, None) => return None,
         };
-        Some(Warning { text: format!("{name} does not call anyhook: {why}"), hint })
+        Some(LaunchWarning { text: format!("{name} does not call anyhook: {why}"), hint })
     }
 }
 
-fn inspect(agent: &HostSpec, scope: &Scope) -> Result<Inspection, SettingsError> {
+fn inspect(agent: &HostSpec, scope: &SettingsScope) -> Result<WiringStatus, SettingsError> {
     let files = agent.settings.files(scope).into_iter().chain(agent.settings.further_files(scope));
-    let texts_of = |files: &mut dyn Iterator<Item = PathBuf>| -> Texts {
+    let texts_of = |files: &mut dyn Iterator<Item = PathBuf>| -> SettingsTexts {
         files.filter_map(|path| Some((path.clone(), read(&path)?))).collect()
     };
     let mut files = files;
@@ -169,26 +170,26 @@ fn inspect(agent: &HostSpec, scope: &Scope) -> Result<Inspection, SettingsError>
 
 fn injection(
     agent: &HostSpec,
-    start: &Start<'_>,
-    user: &Scope,
+    start: &AgentLaunch<'_>,
+    user: &SettingsScope,
     binary: &Path,
     own: &Path,
 ) -> Result<Injection, SettingsError> {
     let variable = |name: &str| start.variables.get(name).cloned();
     let displaced = match agent.settings.displaced(user, start.run, &variable) {
-        Some(Displaced::File(path)) => read(&start.folder.join(path)),
-        Some(Displaced::Text(text)) => Some(text),
+        Some(DisplacedSettings::File(path)) => read(&start.folder.join(path)),
+        Some(DisplacedSettings::Text(text)) => Some(text),
         None => None,
     };
-    let small = Some(binary.with_file_name(SMALL_PROGRAM)).filter(|small| small.is_file());
+    let small = Some(binary.with_file_name(HOOK_BINARY)).filter(|small| small.is_file());
     // What the daemon follows is where the agent's events are to go.
-    let folders = start.state.map(|state| Folders {
+    let folders = start.state.map(|state| EntryFolders {
         home: user.home.clone(),
         config: user.config_home.join("agents"),
         state: state.to_owned(),
     });
-    let call = Call { binary: binary.to_owned(), small, folders };
-    agent.settings.inject(&wiring::Start {
+    let call = HookInvocation { binary: binary.to_owned(), small, folders };
+    agent.settings.inject(&wiring::AgentStart {
         agent_id: start.agent_id,
         folder: own,
         displaced: displaced.as_deref(),
@@ -196,7 +197,7 @@ fn injection(
     })
 }
 
-fn add(additions: &mut Additions, injection: Injection, agent: &HostSpec) -> io::Result<()> {
+fn add(additions: &mut LaunchAdditions, injection: Injection, agent: &HostSpec) -> io::Result<()> {
     for (path, text) in injection.files {
         write(&path, &text)?;
     }
@@ -204,7 +205,7 @@ fn add(additions: &mut Additions, injection: Injection, agent: &HostSpec) -> io:
     let variables = injection.variables.into_iter();
     additions.variables.extend(variables.map(|(name, value)| (name.to_owned(), value)));
     if let Some(why) = injection.why_not {
-        additions.warning = Some(Warning {
+        additions.warning = Some(LaunchWarning {
             text: format!("{} does not call anyhook: {why}", agent.id()),
             hint: format!("anyhook install {}", agent.id()),
         });
@@ -213,7 +214,7 @@ fn add(additions: &mut Additions, injection: Injection, agent: &HostSpec) -> io:
 }
 
 /// Returns where settings are for an agent that is given variables of its own.
-fn moved(user: &Scope, variables: &BTreeMap<String, String>) -> Scope {
+fn moved(user: &SettingsScope, variables: &BTreeMap<String, String>) -> SettingsScope {
     let folder =
         |name: &str| variables.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let mut scope = user.clone();
@@ -242,7 +243,7 @@ fn read(path: &Path) -> Option<String> {
 /// Writes a file for us alone: what it keeps of the user's settings may hold keys.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
-    AtomicFile::new(path).replace_in(text.as_bytes(), || make_private(folder))
+    AtomicFile::new(path).replace_in(text.as_bytes(), || create_private_dir(folder))
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_model::daemon::{DownCause, Downtime, StartedBy};
-use anyhook_socket::Folder;
-use anyhook_socket::presence::{LifeRecord, PRESENCE_VERSION, UnderWay};
+use anyhook_socket::DaemonFolder;
+use anyhook_socket::presence::{DaemonRecord, PRESENCE_VERSION, UnfinishedWork};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -19,8 +19,8 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// Keeps the files that tell of the daemon.
 #[derive(Debug)]
 pub struct Presence {
-    folder: Folder,
-    life: LifeRecord,
+    folder: DaemonFolder,
+    life: DaemonRecord,
     variables: BTreeMap<String, String>,
     /// Whether the file says that there is work; none if that is not known.
     has_work: Option<bool>,
@@ -29,13 +29,13 @@ pub struct Presence {
 
 /// How the daemon before ended, as far as that can be seen from what it left.
 #[derive(Clone, Copy, Debug)]
-pub struct Before {
+pub struct PreviousRun {
     ended: Option<(Timestamp, DownCause)>,
 }
 
-impl Before {
+impl PreviousRun {
     /// Looks at what the daemon before left. Before the store is opened, which changes it.
-    pub fn look(folder: &Folder) -> Self {
+    pub fn look(folder: &DaemonFolder) -> Self {
         let ended = folder.read_life().map(|(life, seen)| match life.ended {
             Some(ended) if folder.is_stopped() => (ended, DownCause::Stopped),
             Some(ended) => (ended, DownCause::Ended),
@@ -48,15 +48,15 @@ impl Before {
 impl Presence {
     /// Tells of a daemon that begins to live, with variables by which the next one can be started.
     pub fn begin(
-        folder: Folder,
-        before: Before,
+        folder: DaemonFolder,
+        before: PreviousRun,
         by: StartedBy,
         variables: BTreeMap<String, String>,
     ) -> Self {
         let now = anyhook_engine::now();
         let down =
             before.ended.map(|(from, cause)| Downtime { from: from.min(now), to: now, cause });
-        let life = LifeRecord {
+        let life = DaemonRecord {
             v: PRESENCE_VERSION,
             pid: std::process::id(),
             since: now,
@@ -113,7 +113,7 @@ impl Presence {
     }
 
     fn write_under_way(&self) -> io::Result<()> {
-        let under_way = UnderWay { v: PRESENCE_VERSION, variables: self.variables.clone() };
+        let under_way = UnfinishedWork { v: PRESENCE_VERSION, variables: self.variables.clone() };
         write_json(&self.folder.under_way(), &under_way)
     }
 
@@ -134,15 +134,15 @@ fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn begin(folder: &Folder, by: StartedBy) -> Presence {
+    fn begin(folder: &DaemonFolder, by: StartedBy) -> Presence {
         let variables = BTreeMap::from([("HOME".to_owned(), "/h".to_owned())]);
-        Presence::begin(folder.clone(), Before::look(folder), by, variables)
+        Presence::begin(folder.clone(), PreviousRun::look(folder), by, variables)
     }
 
     #[test]
     fn how_the_one_before_ended_is_known() {
         let state = tempfile::tempdir().unwrap();
-        let folder = Folder::of_state(state.path());
+        let folder = DaemonFolder::in_state_dir(state.path());
         folder.make().unwrap();
         let first = begin(&folder, StartedBy::Command);
         assert_eq!(first.down(), None, "there was none before");
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn that_there_is_work_is_told_while_there_is() {
         let state = tempfile::tempdir().unwrap();
-        let folder = Folder::of_state(state.path());
+        let folder = DaemonFolder::in_state_dir(state.path());
         folder.make().unwrap();
         let mut presence = begin(&folder, StartedBy::Command);
         presence.tell(false);

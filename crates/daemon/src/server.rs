@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhook_model::RecordId;
-use anyhook_model::daemon::{Hello, PROTOCOL_VERSION, RefusalCode, Request, Response, Told};
+use anyhook_model::daemon::{
+    Hello, PROTOCOL_VERSION, PublishedEvent, RefusalCode, Request, Response,
+};
 use anyhook_socket::frame::FrameError;
-use anyhook_socket::{Folder, peer};
+use anyhook_socket::{DaemonFolder, peer};
 use tokio::io::AsyncReadExt;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::core::{CoreMessage, Start, refusal};
+use crate::core::{CoreMessage, FollowStart, refusal};
 use crate::frame;
 
 /// So many connections are open at once; more wait.
@@ -28,7 +30,7 @@ const FOLLOWER_QUEUE: usize = 8192;
 
 /// Makes the socket, for us alone. What an earlier daemon left is removed: whoever has the store's
 /// lock is the only one.
-pub fn listen(folder: &Folder) -> io::Result<UnixListener> {
+pub fn listen(folder: &DaemonFolder) -> io::Result<UnixListener> {
     let path = folder.socket();
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -40,7 +42,7 @@ pub fn listen(folder: &Folder) -> io::Result<UnixListener> {
 }
 
 /// Ends the daemon when its socket is gone or another's: nobody could reach it any more.
-pub async fn watch_socket(folder: Folder, messages: mpsc::Sender<CoreMessage>) {
+pub async fn watch_socket(folder: DaemonFolder, messages: mpsc::Sender<CoreMessage>) {
     let inode = || std::fs::symlink_metadata(folder.socket()).map(|metadata| metadata.ino()).ok();
     let ours = inode();
     while ours.is_some() && inode() == ours {
@@ -115,9 +117,9 @@ async fn talk(
             }
             Request::Follow { after, since } => {
                 let from = match (after, since) {
-                    (Some(after), _) => Start::After(after),
-                    (None, Some(since)) => Start::Since(since),
-                    (None, None) => Start::Now,
+                    (Some(after), _) => FollowStart::After(after),
+                    (None, Some(since)) => FollowStart::Since(since),
+                    (None, None) => FollowStart::Now,
                 };
                 return follow(stream, &messages, from).await;
             }
@@ -176,9 +178,9 @@ async fn wait(
 async fn follow(
     mut stream: UnixStream,
     messages: &mpsc::Sender<CoreMessage>,
-    from: Start,
+    from: FollowStart,
 ) -> Result<(), FrameError> {
-    let (sender, mut told) = mpsc::channel::<Told>(FOLLOWER_QUEUE);
+    let (sender, mut told) = mpsc::channel::<PublishedEvent>(FOLLOWER_QUEUE);
     if messages.send(CoreMessage::Follow(from, sender)).await.is_err() {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhook_hosts::log::{LogHomes, LogPlace};
+use anyhook_hosts::log::{LogLocation, LogRoots};
 use anyhook_hosts::log_database::LogDatabase;
 use anyhook_hosts::usage::UsageTally;
 use anyhook_model::daemon::{AgentView, Usage};
@@ -20,7 +20,7 @@ const MESSAGES: u32 = 1_000_000;
 const PART: u32 = 64 * 1024;
 
 /// How long a command waits for a database that is being written.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// At most this much of a transcript is read.
 const TRANSCRIPT_LIMIT: u64 = 1024 * 1024 * 1024;
@@ -28,8 +28,8 @@ const TRANSCRIPT_LIMIT: u64 = 1024 * 1024 * 1024;
 /// Returns what the transcript of an agent tells; none if there is none, or it tells nothing.
 pub fn of_agent(agent: &AgentView) -> Option<Usage> {
     let (host, log) = (agent.host.as_deref()?, Path::new(agent.log.as_deref()?));
-    let places = anyhook_hosts::find(host)?.log_places(&LogHomes::default());
-    if let Some(queries) = places.iter().find_map(LogPlace::database) {
+    let places = anyhook_hosts::find(host)?.log_places(&LogRoots::default());
+    if let Some(queries) = places.iter().find_map(LogLocation::database) {
         return of_session(queries, log, agent.session.as_deref()?);
     }
     let mut tally = UsageTally::of_host(host)?;
@@ -52,7 +52,7 @@ pub fn of_session(queries: &LogDatabase, database: &Path, session: &str) -> Opti
         return None;
     }
     let connection = sqlite::open(database, queries.tables).ok()??;
-    connection.busy_timeout(PATIENCE).ok()?;
+    connection.busy_timeout(TIMEOUT).ok()?;
     let usage = read(queries, &connection, session).ok()?;
     (!usage.is_empty()).then_some(usage)
 }
@@ -85,7 +85,7 @@ mod tests {
 
     /// What is asked of OpenCode's database.
     fn database() -> &'static LogDatabase {
-        let homes = LogHomes::default();
+        let homes = LogRoots::default();
         let place = anyhook_hosts::opencode::SPEC.log_places(&homes).remove(0);
         place.database().unwrap()
     }

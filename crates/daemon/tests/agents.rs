@@ -8,16 +8,16 @@ mod agents {
     use std::sync::mpsc::{Receiver, sync_channel};
     use std::time::{Duration, Instant};
 
-    use anyhook_daemon::watch::{LogPositions, WatchOptions, WatchPlaces, Watched, Watcher};
-    use anyhook_hosts::log::LogHomes;
+    use anyhook_daemon::watch::{LogPositions, LogUpdate, WatchOptions, WatchPlaces, Watcher};
+    use anyhook_hosts::log::LogRoots;
     use anyhook_model::BusEvent;
-    use anyhook_testkit::agents::{Agent, Bed};
-    use anyhook_testkit::model_server::Turn;
+    use anyhook_testkit::agents::{Agent, AgentSandbox};
+    use anyhook_testkit::model_server::ModelTurn;
 
     const LIMIT: Duration = Duration::from_secs(60);
 
-    fn watch(bed: &Bed) -> (Watcher, Receiver<Watched>) {
-        let homes = LogHomes { home: bed.home(), ..LogHomes::default() };
+    fn watch(bed: &AgentSandbox) -> (Watcher, Receiver<LogUpdate>) {
+        let homes = LogRoots { home: bed.home(), ..LogRoots::default() };
         let (send, receive) = sync_channel(1000);
         let options = WatchOptions { quiet: Duration::from_millis(500), ..WatchOptions::default() };
         let (places, positions) = (WatchPlaces::of(&homes), LogPositions::default());
@@ -25,7 +25,7 @@ mod agents {
     }
 
     /// Takes what is told until the agent is seen to rest in a way.
-    fn told(out: &Receiver<Watched>, agent: Agent, last: &str) -> Vec<BusEvent> {
+    fn told(out: &Receiver<LogUpdate>, agent: Agent, last: &str) -> Vec<BusEvent> {
         let until = Instant::now() + LIMIT;
         let mut told: Vec<BusEvent> = Vec::new();
         while told.last().is_none_or(|event| event.type_name() != last) {
@@ -41,9 +41,9 @@ mod agents {
     }
 
     fn works_and_rests(agent: Agent) {
-        let Some(bed) = Bed::new(agent) else { return };
+        let Some(bed) = AgentSandbox::new(agent) else { return };
         let (_watcher, out) = watch(&bed);
-        let script = [bed.shell_tool("echo heard"), Turn::text("that was all")];
+        let script = [bed.shell_tool("echo heard"), ModelTurn::text("that was all")];
         let outcome = bed.run("do it", script);
         assert_eq!(outcome.exit_code, 0, "{outcome:#?}");
         let told = told(&out, agent, "agent:idle");
@@ -58,10 +58,10 @@ mod agents {
     }
 
     fn fails(agent: Agent) {
-        let Some(mut bed) = Bed::new(agent) else { return };
+        let Some(mut bed) = AgentSandbox::new(agent) else { return };
         bed.set_variable("CLAUDE_CODE_MAX_RETRIES", "1");
         let (_watcher, out) = watch(&bed);
-        bed.run("do it", vec![Turn::refusal(401, "invalid x-api-key"); 10]);
+        bed.run("do it", vec![ModelTurn::refusal(401, "invalid x-api-key"); 10]);
         let told = told(&out, agent, "agent:failed");
         let Some(BusEvent::AgentFailed(failed)) = told.last() else { panic!("{told:#?}") };
         assert_eq!(failed.kind.name(), "unauthorized", "{failed:?}");

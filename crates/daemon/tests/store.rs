@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-use anyhook_daemon::faults::POINTS;
-use anyhook_daemon::store::{Options, Recovered, Store};
-use anyhook_testkit::needs::Need;
+use anyhook_daemon::failpoints::POINTS;
+use anyhook_daemon::store::{RecoveredStore, Store, StoreOptions};
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::require;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ const RANDOM_KILLS: u64 = 300;
 /// How often a process is let come by a fault point before it ends there.
 const PASSES: [u64; 3] = [1, 2, 5];
 
-const OPTIONS: Options = Options { sync: false, segment_bytes: 500, snapshot_every: 7 };
+const OPTIONS: StoreOptions = StoreOptions { sync: false, segment_bytes: 500, snapshot_every: 7 };
 
 /// What is kept: a fold that notices order, doubles and holes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ impl State {
     }
 
     /// Folds what was recovered; fails on anything but 1, 2, 3, …
-    fn of(recovered: &Recovered) -> Self {
+    fn of(recovered: &RecoveredStore) -> Self {
         let mut state: Self = match &recovered.snapshot {
             None => Self::default(),
             Some(state) => serde_json::from_value(state.clone()).unwrap(),
@@ -101,7 +101,7 @@ fn child() {
 fn write(folder: &Path) {
     let seed = std::env::var("STORE_TEST_SEED").unwrap().parse().unwrap();
     let mut chance = Chance(seed);
-    let options = Options { sync: seed % 4 == 0, ..OPTIONS };
+    let options = StoreOptions { sync: seed % 4 == 0, ..OPTIONS };
     let (mut store, recovered) = Store::open(folder, options).unwrap();
     let mut state = State::of(&recovered);
     tell(&format!("opened {}", state.count));
@@ -344,7 +344,7 @@ fn killed_at_any_moment() {
 
 /// Fills a small disk, makes room, fills it again, makes room for a snapshot, goes on.
 fn fill(folder: &Path) {
-    let options = Options { sync: true, segment_bytes: 1 << 20, snapshot_every: 0 };
+    let options = StoreOptions { sync: true, segment_bytes: 1 << 20, snapshot_every: 0 };
     let ballast = ["ballast-1", "ballast-2"].map(|name| folder.join(name));
     let (mut store, _) = Store::open(folder, options).unwrap();
     for path in &ballast {
@@ -392,7 +392,7 @@ fn append_until_full(store: &mut Store, state: &mut State) {
 
 #[test]
 fn a_disk_that_fills_up() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let scratch = scratch();
     let program = std::env::current_exe().unwrap();
     let mut command = Command::new("unshare");

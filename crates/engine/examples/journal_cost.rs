@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhook_engine::journal::Journal;
 use anyhook_engine::settings::{JournalSettings, SyncMode};
 use anyhook_model::{
-    Decision, EventKind, Outcome, Payload, Record, RecordId, ReplyRecord, RunRecord,
+    Decision, EventKind, Payload, Record, RecordId, ReplyRecord, RunOutcome, RunRecord,
 };
 use serde_json::json;
 
@@ -102,7 +102,7 @@ fn record(decided: bool) -> Record {
             hook: "guard".to_owned(),
             folder: "/home/user/.config/agents/hooks/guard".to_owned(),
             shadow: false,
-            outcome: Some(Outcome::Exited(2)),
+            outcome: Some(RunOutcome::Exited(2)),
             decision,
             failure: None,
             notes: Vec::new(),

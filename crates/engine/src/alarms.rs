@@ -12,7 +12,7 @@ use anyhook_model::{Alarm, AlarmKind, RecordId, StateDir};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::atomic_file::make_private;
+use crate::atomic_file::create_private_dir;
 use crate::regular_file::{open_own, read_own};
 use crate::run::process::random_bits;
 
@@ -26,7 +26,7 @@ const VERSION: u32 = 2;
 
 /// A line of the file.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct AlarmLine {
     v: u32,
     #[serde(flatten)]
     alarm: Alarm,
@@ -34,8 +34,8 @@ struct Line {
 
 /// Adds an alarm.
 pub fn raise(state: &Path, alarm: &Alarm) -> io::Result<()> {
-    make_private(state)?;
-    let mut line = serde_json::to_vec(&Line { v: VERSION, alarm: alarm.clone() })?;
+    create_private_dir(state)?;
+    let mut line = serde_json::to_vec(&AlarmLine { v: VERSION, alarm: alarm.clone() })?;
     line.push(b'\n');
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
     open_own(&StateDir::new(state).alarms(), flags)?.write_all(&line)
@@ -51,7 +51,7 @@ pub fn take(state: &Path) -> Vec<Alarm> {
     let text = String::from_utf8_lossy(&bytes);
     // The journal still has them.
     let _ = fs::remove_file(&taken);
-    let line = |line: &str| match serde_json::from_str::<Line>(line) {
+    let line = |line: &str| match serde_json::from_str::<AlarmLine>(line) {
         Ok(line) => Some(line.alarm),
         Err(_) => serde_json::from_str::<RanAnyway>(line).ok().as_ref().map(ran_anyway),
     };

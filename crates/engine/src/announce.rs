@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhook_model::{Alarm, AlarmKind, SkipReason};
 
-use crate::discover::{Installed, Standing};
+use crate::discover::{HookStatus, InstalledHooks};
 use crate::failure_streak;
 use crate::hook::{Hook, Trust};
 use crate::script_check;
@@ -13,8 +13,8 @@ use crate::script_check;
 const NAMED: usize = 4;
 
 /// Says which hooks are off, why, and the command that helps: one alarm for each reason.
-pub fn hooks_off(installed: &Installed, state: &Path) -> Vec<Alarm> {
-    let with = |is_it: &dyn Fn(&Standing) -> bool| -> Vec<&Hook> {
+pub fn hooks_off(installed: &InstalledHooks, state: &Path) -> Vec<Alarm> {
+    let with = |is_it: &dyn Fn(&HookStatus) -> bool| -> Vec<&Hook> {
         let standing = installed.hooks.iter().filter(|standing| is_it(standing));
         standing.map(|standing| &standing.hook).collect()
     };
@@ -22,7 +22,7 @@ pub fn hooks_off(installed: &Installed, state: &Path) -> Vec<Alarm> {
     let changed = with(&|standing| {
         standing.out.is_none() && matches!(standing.hook.trust, Trust::Changed(_))
     });
-    let is_unusable = |standing: &Standing| {
+    let is_unusable = |standing: &HookStatus| {
         standing.out.is_none()
             && standing.hook.fault().is_some()
             && !matches!(standing.hook.trust, Trust::Changed(_))
@@ -31,7 +31,8 @@ pub fn hooks_off(installed: &Installed, state: &Path) -> Vec<Alarm> {
     let blocking = with(&|standing| is_unusable(standing) && standing.hook.blocks_on_failure());
     // Most have never failed, and there is no folder then.
     let has_failures = failure_streak::folder(state).is_dir();
-    let is_sound = |standing: &Standing| standing.out.is_none() && standing.hook.fault().is_none();
+    let is_sound =
+        |standing: &HookStatus| standing.out.is_none() && standing.hook.fault().is_none();
     let cannot_start = with(&|standing| is_sound(standing) && cannot_start(&standing.hook));
     let failing = with(&|standing| {
         has_failures
@@ -110,7 +111,7 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
-    use anyhook_model::{FailMode, Outcome, RunRecord};
+    use anyhook_model::{FailMode, RunOutcome, RunRecord};
 
     use super::*;
     use crate::hook::Level;
@@ -125,7 +126,7 @@ mod tests {
     }
 
     fn texts(hooks: Vec<Hook>, state: &Path) -> Vec<String> {
-        hooks_off(&Installed::of(hooks), state).into_iter().map(|alarm| alarm.text).collect()
+        hooks_off(&InstalledHooks::of(hooks), state).into_iter().map(|alarm| alarm.text).collect()
     }
 
     #[test]
@@ -157,7 +158,7 @@ mod tests {
             hook: "good".to_owned(),
             folder: good.folder_text(),
             shadow: false,
-            outcome: Some(Outcome::Exited(1)),
+            outcome: Some(RunOutcome::Exited(1)),
             decision: anyhook_model::Decision::default(),
             failure: Some("exit code 1".to_owned()),
             notes: Vec::new(),

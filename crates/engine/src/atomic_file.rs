@@ -169,7 +169,7 @@ impl Drop for Leftover {
 }
 
 /// Makes a file without a name.
-pub(crate) fn unnamed() -> io::Result<File> {
+pub(crate) fn anonymous_temp_file() -> io::Result<File> {
     let path = unfinished_beside(&env::temp_dir().join("anyhook"));
     let file =
         OpenOptions::new().read(true).write(true).create_new(true).mode(PRIVATE).open(&path)?;
@@ -182,7 +182,7 @@ fn unfinished_beside(path: &Path) -> PathBuf {
 }
 
 /// Makes a folder, and all above it that is missing, that nobody else can look into.
-pub fn make_private(folder: &Path) -> io::Result<()> {
+pub fn create_private_dir(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
@@ -224,7 +224,7 @@ mod tests {
         let path = folder.path().join("a/b/file");
         let missing = AtomicFile::new(&path).replace(b"x").unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
-        let make = || make_private(path.parent().unwrap());
+        let make = || create_private_dir(path.parent().unwrap());
         AtomicFile::new(&path).replace_in(b"x", make).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"x");
     }

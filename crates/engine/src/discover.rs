@@ -14,23 +14,23 @@ use crate::places::{HOOKS, Places};
 use crate::problem::{Problem, Severity};
 use crate::roots::{ProjectFolder, Roots};
 use crate::trust::{
-    Known, Lookup, TrustPlaces, TrustRecord, TrustStore, digest, digest_is, find_fault,
+    KnownRecords, Lookup, TrustPlaces, TrustRecord, TrustStore, digest, digest_is, find_fault,
 };
 
 /// All installed hooks in the order they run.
 #[derive(Clone, Debug, Default)]
-pub struct Installed {
+pub struct InstalledHooks {
     /// The hooks, each with what keeps it out, if anything does.
-    pub hooks: Vec<Standing>,
+    pub hooks: Vec<HookStatus>,
     /// Folders that could not be read or do not count, and why.
     pub notes: Vec<String>,
     /// Hooks that were found to have nothing to do with an event without being read in full.
-    pub passed: Passed,
+    pub passed: OmittedHooks,
 }
 
 /// Hooks that are not among the installed ones because they have nothing to do with an event.
 #[derive(Clone, Debug, Default)]
-pub struct Passed {
+pub struct OmittedHooks {
     /// Those that would be named, and why they were left out.
     pub skipped: Vec<Skipped>,
     /// How many more there are whose matcher does not match.
@@ -45,21 +45,21 @@ pub(crate) const MISMATCHES_NAMED: usize = 20;
 
 /// A hook and whether it stands.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct HookStatus {
     /// The hook.
     pub hook: Hook,
     /// Why it is always skipped, if it is.
     pub out: Option<SkipReason>,
 }
 
-impl Installed {
+impl InstalledHooks {
     /// Finds the hooks of all levels for work in `work_dir` of the project at `root`.
-    pub fn find(places: &Places, root: Option<&Path>, work_dir: &Path, reading: Reading) -> Self {
+    pub fn find(places: &Places, root: Option<&Path>, work_dir: &Path, reading: ReadDepth) -> Self {
         Self::find_in(places, &Roots::of(root), work_dir, reading)
     }
 
     /// Finds the hooks of all levels, and of all roots of an event.
-    pub fn find_in(places: &Places, roots: &Roots, work_dir: &Path, reading: Reading) -> Self {
+    pub fn find_in(places: &Places, roots: &Roots, work_dir: &Path, reading: ReadDepth) -> Self {
         let state = places.state.as_deref();
         let mut finder = Finder { reading, state, hooks: Vec::new(), notes: Vec::new() };
         finder.managed(&places.managed);
@@ -80,7 +80,7 @@ impl Installed {
             finder.project(project, store.as_ref(), moved_to.as_deref());
         }
         finder.apply_last_known();
-        Self { hooks: settle(finder.hooks), notes: finder.notes, passed: Passed::default() }
+        Self { hooks: settle(finder.hooks), notes: finder.notes, passed: OmittedHooks::default() }
     }
 
     /// Takes hooks as they are given, in the order they run.
@@ -97,7 +97,7 @@ impl Installed {
 
 /// How much of what is found is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum ReadDepth {
     /// Everything, for people who look at it.
     All,
     /// Only what may run. Untrusted hooks are known by their folder's name: a repository must not
@@ -106,7 +106,7 @@ pub enum Reading {
 }
 
 struct Finder<'places> {
-    reading: Reading,
+    reading: ReadDepth,
     state: Option<&'places Path>,
     hooks: Vec<Hook>,
     notes: Vec<String>,
@@ -150,7 +150,7 @@ impl Finder<'_> {
                 continue;
             }
             let path = entry.path();
-            let is_read = self.reading == Reading::All || is_known(&path);
+            let is_read = self.reading == ReadDepth::All || is_known(&path);
             let mut hook =
                 if is_read { Hook::load(&path, level) } else { Hook::unread(&path, level) };
             hook.nesting = nesting;
@@ -210,7 +210,7 @@ impl Finder<'_> {
     }
 
     /// Returns what was trusted in a project's folder; `None` if that cannot be looked up.
-    fn trusted(&mut self, places: &TrustPlaces, store: &TrustStore) -> Option<Known> {
+    fn trusted(&mut self, places: &TrustPlaces, store: &TrustStore) -> Option<KnownRecords> {
         match store.known(places) {
             Ok(known) => Some(known),
             Err(error) => {
@@ -242,7 +242,7 @@ impl Finder<'_> {
         };
         let is_known = |folder: &Path| lookup(folder) != Some(Lookup::Never);
         self.level(&hooks_folder, Level::Project, nesting, &is_known);
-        let mut gone = known.as_ref().map(Known::names).unwrap_or_default();
+        let mut gone = known.as_ref().map(KnownRecords::names).unwrap_or_default();
         for hook in &mut self.hooks[before..] {
             gone.remove(hook.folder.file_name().unwrap_or_default());
             match lookup(&hook.folder) {
@@ -342,7 +342,7 @@ pub(crate) fn not_roots_alone(path: &Path) -> Option<String> {
 }
 
 /// Puts hooks in order and decides which stand where several have one name.
-fn settle(mut hooks: Vec<Hook>) -> Vec<Standing> {
+fn settle(mut hooks: Vec<Hook>) -> Vec<HookStatus> {
     hooks.sort_by_cached_key(|hook| {
         let name = hook.folder.file_name().map(std::ffi::OsStr::to_owned);
         let priority = std::cmp::Reverse(hook.definition.priority);
@@ -354,7 +354,7 @@ fn settle(mut hooks: Vec<Hook>) -> Vec<Standing> {
     }
     let outs: Vec<Option<SkipReason>> =
         hooks.iter().map(|hook| left_out(hook, &by_name[hook.name()])).collect();
-    hooks.into_iter().zip(outs).map(|(hook, out)| Standing { hook, out }).collect()
+    hooks.into_iter().zip(outs).map(|(hook, out)| HookStatus { hook, out }).collect()
 }
 
 /// Tells why a hook is left out for another of its name, or for want of trust.
@@ -392,7 +392,7 @@ fn left_out(hook: &Hook, namesakes: &[&Hook]) -> Option<SkipReason> {
 
 #[cfg(test)]
 mod tests {
-    use anyhook_model::{EventKind, HookDefinition, Spelling, Trigger};
+    use anyhook_model::{EventKind, HookDefinition, HookTrigger, Spelling};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -403,7 +403,7 @@ mod tests {
         let mut definition = HookDefinition::named(name);
         definition.priority = priority;
         definition.triggers =
-            vec![Trigger { kind: EventKind::BeforeTool, spelling: Spelling::Canonical }];
+            vec![HookTrigger { kind: EventKind::BeforeTool, spelling: Spelling::Canonical }];
         Hook {
             definition,
             matcher: Matcher::default(),
@@ -421,7 +421,7 @@ mod tests {
     }
 
     fn order(hooks: Vec<Hook>) -> Vec<String> {
-        Installed::of(hooks)
+        InstalledHooks::of(hooks)
             .hooks
             .iter()
             .map(|standing| standing.hook.folder.display().to_string())
@@ -429,7 +429,7 @@ mod tests {
     }
 
     fn out(hooks: Vec<Hook>) -> Vec<(String, Option<SkipReason>)> {
-        Installed::of(hooks)
+        InstalledHooks::of(hooks)
             .hooks
             .into_iter()
             .map(|standing| (standing.hook.folder.display().to_string(), standing.out))

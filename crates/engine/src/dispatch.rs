@@ -1,5 +1,5 @@
 //! One event through all hooks that are due: a state machine without I/O, but for a look at where a
-//! call's paths lead ([`crate::file_forms`]).
+//! call's paths lead ([`crate::path_forms`]).
 //!
 //! A driver asks [`Dispatch::next_step`] what to do, does it (runs a process, or a closure), and hands
 //! the result to [`Dispatch::feed`]. Order, matching, chained input changes, composing and fail
@@ -7,38 +7,38 @@
 //!
 //! ```text
 //!            next                        feed
-//! driver ──────────▶ Step::Run(due) ──────────▶ … ──▶ Step::Done ──finish──▶ Verdict
-//!                    Step::Detach(due)
+//! driver ──────────▶ DispatchStep::Run(due) ──────────▶ … ──▶ DispatchStep::Done ──finish──▶ Verdict
+//!                    DispatchStep::Detach(due)
 //! ```
 
 use std::time::Duration;
 
 use anyhook_model::json::merge;
 use anyhook_model::{
-    Decision, Effect, Event, Failure, Host, Mode, Outcome, RunRecord, Skipped, Spelling, Verdict,
+    Decision, Effect, Event, Failure, Host, Mode, RunOutcome, RunRecord, Skipped, Spelling, Verdict,
 };
 use serde_json::Value;
 
 use crate::discover::MISMATCHES_NAMED;
-use crate::file_forms;
 use crate::hook::Hook;
-use crate::output::{Said, interpret};
-use crate::plan::{Broken, Plan, PlannedStep, skipped};
+use crate::output::{RunOutput, interpret};
+use crate::path_forms;
+use crate::plan::{DispatchPlan, NotRunnable, PlannedStep, skipped};
 
 /// What the driver is to do next.
 #[derive(Debug)]
-pub enum Step<'a> {
+pub enum DispatchStep<'a> {
     /// Run this hook, wait for it, feed its result.
-    Run(Due<'a>),
+    Run(DueHook<'a>),
     /// Start this hook aside, do not wait, feed whether it was started.
-    Detach(Due<'a>),
+    Detach(DueHook<'a>),
     /// Nothing more: [`Dispatch::finish`].
     Done,
 }
 
 /// A hook whose turn has come, and the event as it is now.
 #[derive(Clone, Copy, Debug)]
-pub struct Due<'a> {
+pub struct DueHook<'a> {
     /// The hook.
     pub hook: &'a Hook,
     /// The event, with the input changes of earlier hooks.
@@ -47,10 +47,10 @@ pub struct Due<'a> {
     pub spelling: Spelling,
 }
 
-impl Due<'_> {
+impl DueHook<'_> {
     /// Returns what the script reads on standard input.
     pub fn input(&self) -> String {
-        file_forms::resolve(self.event);
+        path_forms::resolve(self.event);
         self.event.to_json(self.spelling) + "\n"
     }
 }
@@ -59,7 +59,7 @@ impl Due<'_> {
 #[derive(Clone, Debug)]
 pub struct RunResult {
     /// How the run ended.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// Its standard output, as far as it was kept.
     pub stdout: String,
     /// Its standard error, as far as it was kept.
@@ -72,7 +72,7 @@ impl RunResult {
     /// Makes the result of a run that never began.
     pub fn not_started(why: impl Into<String>) -> Self {
         Self {
-            outcome: Outcome::NotStarted(why.into()),
+            outcome: RunOutcome::NotStarted(why.into()),
             stdout: String::new(),
             stderr: String::new(),
             took: Duration::ZERO,
@@ -96,7 +96,7 @@ pub struct Dispatch<'hooks> {
 
 /// A dispatch that is over.
 #[derive(Clone, Debug)]
-pub struct Finished {
+pub struct FinishedDispatch {
     /// What all hooks say together.
     pub verdict: Verdict,
     /// The event, with all input changes.
@@ -111,7 +111,7 @@ pub struct Finished {
     pub other_events: usize,
 }
 
-impl Finished {
+impl FinishedDispatch {
     /// Ends the dispatch of an event that met nobody.
     pub fn of(event: Event) -> Self {
         Self {
@@ -137,7 +137,7 @@ impl std::fmt::Debug for Dispatch<'_> {
 
 impl<'hooks> Dispatch<'hooks> {
     /// Begins the dispatch of an event.
-    pub fn new(host: &'hooks dyn Host, plan: Plan<'hooks>, event: Event) -> Self {
+    pub fn new(host: &'hooks dyn Host, plan: DispatchPlan<'hooks>, event: Event) -> Self {
         use anyhook_model::SkipReason::OtherEvent;
         let mut other_events = plan.passed.other_events;
         let mut left_out = plan.passed.skipped.clone();
@@ -163,7 +163,7 @@ impl<'hooks> Dispatch<'hooks> {
     }
 
     /// Returns what to do next. Until it is fed, the same step is returned.
-    pub fn next_step(&mut self) -> Step<'_> {
+    pub fn next_step(&mut self) -> DispatchStep<'_> {
         while !self.verdict.is_block() {
             let Some(step) = self.steps.get(self.next) else { break };
             if let Some(why) = step.mismatch(&self.event) {
@@ -177,15 +177,21 @@ impl<'hooks> Dispatch<'hooks> {
                 continue;
             }
             let (hook, spelling) = (step.hook, step.spelling);
-            if let Some(Broken::Unusable(why) | Broken::Changed(why)) = step.broken.clone() {
+            if let Some(NotRunnable::Unusable(why) | NotRunnable::Changed(why)) =
+                step.broken.clone()
+            {
                 self.next += 1;
-                self.settle(hook, Said { failure: Some(why), ..Said::default() }, None);
+                self.settle(hook, RunOutput { failure: Some(why), ..RunOutput::default() }, None);
                 continue;
             }
-            let due = Due { hook, event: &self.event, spelling };
-            return if hook.definition.is_async { Step::Detach(due) } else { Step::Run(due) };
+            let due = DueHook { hook, event: &self.event, spelling };
+            return if hook.definition.is_async {
+                DispatchStep::Detach(due)
+            } else {
+                DispatchStep::Run(due)
+            };
         }
-        Step::Done
+        DispatchStep::Done
     }
 
     /// Takes the result of the step that [`Self::next_step`] returned.
@@ -208,25 +214,28 @@ impl<'hooks> Dispatch<'hooks> {
     pub fn feed_decision(
         &mut self,
         said: Result<Decision, String>,
-        outcome: Outcome,
+        outcome: RunOutcome,
         took: Duration,
     ) {
         let Some(step) = self.steps.get(self.next) else { return };
         let hook = step.hook;
         self.next += 1;
         let said = match said {
-            Ok(decision) => Said { decision, ..Said::default() },
-            Err(why) => Said { failure: Some(why), ..Said::default() },
+            Ok(decision) => RunOutput { decision, ..RunOutput::default() },
+            Err(why) => RunOutput { failure: Some(why), ..RunOutput::default() },
         };
         let result = RunResult { outcome, stdout: String::new(), stderr: String::new(), took };
         self.settle(hook, said, Some(result));
     }
 
     /// Takes the dispatch to its end; `turn` does what each step asks for.
-    pub fn drive(mut self, mut turn: impl FnMut(&Step<'_>) -> RunResult) -> Finished {
+    pub fn drive(
+        mut self,
+        mut turn: impl FnMut(&DispatchStep<'_>) -> RunResult,
+    ) -> FinishedDispatch {
         loop {
             let result = match self.next_step() {
-                Step::Done => return self.finish(),
+                DispatchStep::Done => return self.finish(),
                 step => turn(&step),
             };
             self.feed(result);
@@ -234,13 +243,13 @@ impl<'hooks> Dispatch<'hooks> {
     }
 
     /// Ends the dispatch.
-    pub fn finish(mut self) -> Finished {
+    pub fn finish(mut self) -> FinishedDispatch {
         if self.verdict.is_block() {
             // The call does not happen; what it would have been changed to is of no use.
             self.verdict.input = None;
             self.verdict.native_input = None;
         }
-        Finished {
+        FinishedDispatch {
             verdict: self.verdict,
             event: self.event,
             runs: self.runs,
@@ -251,7 +260,7 @@ impl<'hooks> Dispatch<'hooks> {
     }
 
     /// Adds what one hook said to the verdict, and to the record.
-    fn settle(&mut self, hook: &Hook, mut said: Said, result: Option<RunResult>) {
+    fn settle(&mut self, hook: &Hook, mut said: RunOutput, result: Option<RunResult>) {
         let definition = &hook.definition;
         let counts = definition.mode == Mode::Enforce && !definition.is_async;
         // What could be read beside something broken stands, unless all of it is a block.
@@ -297,7 +306,7 @@ impl<'hooks> Dispatch<'hooks> {
 
     /// Merges an input change into the event, or makes it the hook's failure: then nothing else it
     /// said stands.
-    fn change_input(&mut self, said: &mut Said) -> bool {
+    fn change_input(&mut self, said: &mut RunOutput) -> bool {
         let Some(change) = &said.decision.modified_input else { return true };
         if !self.event.kind.takes_input_change() {
             said.notes.push(format!("`modified_input` has no effect at {}", self.event.kind));
@@ -333,7 +342,7 @@ impl<'hooks> Dispatch<'hooks> {
 }
 
 /// Writes down what became of a hook's turn.
-pub(crate) fn run_record(hook: &Hook, said: Said, result: Option<RunResult>) -> RunRecord {
+pub(crate) fn run_record(hook: &Hook, said: RunOutput, result: Option<RunResult>) -> RunRecord {
     let (outcome, stdout, stderr, took) = match result {
         Some(result) => (Some(result.outcome), result.stdout, result.stderr, result.took),
         None => (None, String::new(), String::new(), Duration::ZERO),
@@ -357,13 +366,13 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use anyhook_model::{
-        EventKind, FailMode, HookDefinition, OpenFormat, SkipReason, ToolCall, Trigger,
+        EventKind, FailMode, HookDefinition, HookTrigger, OpenFormat, SkipReason, ToolCall,
     };
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
-    use crate::discover::Installed;
+    use crate::discover::InstalledHooks;
     use crate::hook::{Level, Trust};
     use crate::matcher::Matcher;
     use crate::problem::{Problem, Severity};
@@ -372,7 +381,7 @@ mod tests {
         let mut definition = HookDefinition::named(name);
         definition.priority = priority;
         definition.triggers =
-            vec![Trigger { kind: EventKind::BeforeTool, spelling: Spelling::Alias }];
+            vec![HookTrigger { kind: EventKind::BeforeTool, spelling: Spelling::Alias }];
         Hook {
             definition,
             matcher: Matcher::default(),
@@ -402,7 +411,7 @@ mod tests {
 
     fn exited(code: i32, stdout: &str, stderr: &str) -> RunResult {
         RunResult {
-            outcome: Outcome::Exited(code),
+            outcome: RunOutcome::Exited(code),
             stdout: stdout.to_owned(),
             stderr: stderr.to_owned(),
             took: Duration::ZERO,
@@ -413,16 +422,18 @@ mod tests {
     fn drive(
         hooks: Vec<Hook>,
         event: Event,
-        mut answer: impl FnMut(&Due<'_>) -> RunResult,
-    ) -> Finished {
-        let installed = Installed::of(hooks);
-        Dispatch::new(&OpenFormat, Plan::new(&installed, &event), event).drive(|step| match step {
-            Step::Run(due) | Step::Detach(due) => answer(due),
-            Step::Done => unreachable!(),
+        mut answer: impl FnMut(&DueHook<'_>) -> RunResult,
+    ) -> FinishedDispatch {
+        let installed = InstalledHooks::of(hooks);
+        Dispatch::new(&OpenFormat, DispatchPlan::new(&installed, &event), event).drive(|step| {
+            match step {
+                DispatchStep::Run(due) | DispatchStep::Detach(due) => answer(due),
+                DispatchStep::Done => unreachable!(),
+            }
         })
     }
 
-    fn ran(finished: &Finished) -> Vec<&str> {
+    fn ran(finished: &FinishedDispatch) -> Vec<&str> {
         finished.runs.iter().map(|run| run.hook.as_str()).collect()
     }
 
@@ -558,7 +569,7 @@ mod tests {
                     r#"{"decision": "deny", "additional_context": "x", "modified_input": {"command": "y"}}"#,
                     "",
                 ),
-                "b" => RunResult { outcome: Outcome::Detached, ..RunResult::not_started("") },
+                "b" => RunResult { outcome: RunOutcome::Detached, ..RunResult::not_started("") },
                 _ => {
                     assert!(due.input().contains("\"ls\""));
                     exited(0, "", "")

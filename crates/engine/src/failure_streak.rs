@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhook_model::json::shorten;
-use anyhook_model::{Outcome, RunRecord, StateDir};
+use anyhook_model::{RunOutcome, RunRecord, StateDir};
 use rustix::fs::OFlags;
 
-use crate::atomic_file::{AtomicFile, make_private};
+use crate::atomic_file::{AtomicFile, create_private_dir};
 use crate::hook::{HOOK_FILE, Hook};
 use crate::places::silent_for;
 use crate::redact::without_secrets;
@@ -78,7 +78,10 @@ pub(crate) fn remember(state: &Path, run: &RunRecord) {
     let was_run = run.outcome.as_ref().is_some_and(|outcome| {
         !matches!(
             outcome,
-            Outcome::Detached | Outcome::Returned | Outcome::Cancelled | Outcome::Interrupted(_)
+            RunOutcome::Detached
+                | RunOutcome::Returned
+                | RunOutcome::Cancelled
+                | RunOutcome::Interrupted(_)
         )
     });
     if !was_run {
@@ -117,7 +120,7 @@ fn add(path: &Path, cause: &str) -> io::Result<()> {
     let mut file = match open_own(path, flags) {
         Ok(file) => file,
         Err(_) => {
-            make_private(path.parent().unwrap_or(path))?;
+            create_private_dir(path.parent().unwrap_or(path))?;
             open_own(path, flags)?
         }
     };
@@ -164,16 +167,16 @@ mod tests {
         Scratch { state: folder.path().join("state"), hook, _folder: folder }
     }
 
-    fn run(hook: &Hook, outcome: Option<Outcome>, failure: Option<&str>) -> RunRecord {
-        let said = crate::output::Said {
+    fn run(hook: &Hook, outcome: Option<RunOutcome>, failure: Option<&str>) -> RunRecord {
+        let said = crate::output::RunOutput {
             failure: failure.map(str::to_owned),
-            ..crate::output::Said::default()
+            ..crate::output::RunOutput::default()
         };
         RunRecord { outcome, ..crate::dispatch::run_record(hook, said, None) }
     }
 
     fn fail(scratch: &Scratch, cause: &str) {
-        remember(&scratch.state, &run(&scratch.hook, Some(Outcome::Exited(1)), Some(cause)));
+        remember(&scratch.state, &run(&scratch.hook, Some(RunOutcome::Exited(1)), Some(cause)));
     }
 
     #[test]
@@ -190,9 +193,9 @@ mod tests {
         assert_eq!(worth_telling(state, hook), Some(told));
         // What was not run, or runs on, is no success.
         remember(state, &run(hook, None, None));
-        remember(state, &run(hook, Some(Outcome::Detached), None));
+        remember(state, &run(hook, Some(RunOutcome::Detached), None));
         assert_eq!(failures_in_a_row(state, hook), 5);
-        remember(state, &run(hook, Some(Outcome::Exited(2)), None));
+        remember(state, &run(hook, Some(RunOutcome::Exited(2)), None));
         assert_eq!(failures_in_a_row(state, hook), 0);
         assert_eq!(fs::read_dir(StateDir::new(state).failures()).unwrap().count(), 0);
     }

@@ -1,6 +1,6 @@
 //! What the fuzz targets call: each takes any bytes and must come back.
 
-use anyhook_model::{Caller, Host, OpenFormat, Outcome, Spelling, StdoutUse};
+use anyhook_model::{Caller, Host, OpenFormat, RunOutcome, Spelling, StdoutUse};
 
 /// Reads bytes as a HOOK.md.
 pub fn front_matter(data: &[u8]) {
@@ -21,7 +21,7 @@ pub fn hook_output(data: &[u8]) {
     use anyhook_model::{Effect, EventKind};
     let text = String::from_utf8_lossy(data);
     let read = |kind: &EventKind, stdout_use, text: &str| {
-        crate::output::interpret("guard", kind, stdout_use, &Outcome::Exited(0), text, "")
+        crate::output::interpret("guard", kind, stdout_use, &RunOutcome::Exited(0), text, "")
     };
     for stdout_use in [StdoutUse::Log, StdoutUse::Context] {
         for kind in [EventKind::BeforeTool, EventKind::BeforeStop] {
@@ -53,11 +53,11 @@ pub fn event_json(data: &[u8]) {
 
 /// Reads bytes as an event in part: what is kept and what was left out are the whole.
 pub fn large_event(data: &[u8]) {
-    use anyhook_model::json::{Role, abridge, any_leaf};
+    use anyhook_model::json::{FieldRole, abridge, any_leaf};
     let Ok(text) = str::from_utf8(data) else { return };
     let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("it is JSON");
     for keep in [0, 5, 40] {
-        let Some(abridged) = abridge(text, OpenFormat.passed_on(), keep) else { continue };
+        let Some(abridged) = abridge(text, OpenFormat.opaque_fields(), keep) else { continue };
         let (whole, short) = (read(text), read(&abridged.text));
         if abridged.cuts.is_empty() {
             assert_eq!(whole, short);
@@ -65,7 +65,7 @@ pub fn large_event(data: &[u8]) {
         let cuts: Vec<_> = abridged
             .cuts
             .iter()
-            .filter(|cut| cut.role == Role::Input)
+            .filter(|cut| cut.role == FieldRole::Input)
             .map(anyhook_model::json::Cut::text)
             .collect();
         any_leaf(&whole["tool_input"], &mut |leaf| {
@@ -103,7 +103,7 @@ pub fn redact(data: &[u8]) {
 /// Takes the first line for an expression and the rest for a text: what is compiled when it is
 /// needed says what is compiled at once says.
 pub fn matcher(data: &[u8]) {
-    use crate::matcher::{Expression, Leaves, Matcher};
+    use crate::matcher::{CallTexts, Expression, Matcher};
     let text = String::from_utf8_lossy(data);
     let (expression, text) = text.split_once('\n').unwrap_or((&text, ""));
     // Compiled plainly, long ones take longer than they tell.
@@ -118,7 +118,10 @@ pub fn matcher(data: &[u8]) {
         assert_eq!(anywhere.is_match(text), right, "{anywhere:?} in {text:?}");
         let call = anyhook_model::ToolCall::new("", text.into());
         let matcher = Matcher::from_parts(None, Some(anywhere));
-        assert!(matcher.may_match(&call, &Leaves::of(&call)) || !right, "{matcher:?} in {text:?}");
+        assert!(
+            matcher.may_match(&call, &CallTexts::of(&call)) || !right,
+            "{matcher:?} in {text:?}"
+        );
     }
     let anchored = |end: &str| regex::Regex::new(&format!("^(?i:{expression}{end})$"));
     let whole = Expression::whole(expression);
@@ -134,7 +137,8 @@ pub fn matcher(data: &[u8]) {
 pub fn journal_line(data: &[u8]) {
     use crate::journal::line;
     for text in data.split(|byte| *byte == b'\n') {
-        let found = [line::Line::of_segment(text), Ok(line::Line::of_first_form(text))];
+        let found =
+            [line::JournalLine::of_segment(text), Ok(line::JournalLine::of_first_form(text))];
         for record in found.into_iter().filter_map(|line| line.and_then(|line| line.record()).ok())
         {
             let mut written = Vec::new();
@@ -144,7 +148,7 @@ pub fn journal_line(data: &[u8]) {
                 continue;
             }
             let written = written.strip_suffix(b"\n").expect("a line ends");
-            let again = line::Line::of_segment(written).and_then(|line| line.record());
+            let again = line::JournalLine::of_segment(written).and_then(|line| line.record());
             assert_eq!(again.map(|again| again.id), Ok(record.id));
         }
     }

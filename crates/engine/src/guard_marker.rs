@@ -22,9 +22,9 @@ use std::path::{Path, PathBuf};
 
 use anyhook_model::{EventKind, Mode, StateDir};
 
-use crate::atomic_file::make_private;
+use crate::atomic_file::create_private_dir;
 use crate::digest::{hex, sha256};
-use crate::discover::{Installed, Reading, Standing};
+use crate::discover::{HookStatus, InstalledHooks, ReadDepth};
 use crate::hook::{Hook, Level, Trust};
 use crate::places::Places;
 use crate::regular_file::read_own;
@@ -88,24 +88,24 @@ pub fn follow(
     state: &Path,
     root: Option<&Path>,
     work_dir: &Path,
-    installed: &Installed,
+    installed: &InstalledHooks,
 ) -> io::Result<()> {
-    let mut owners = BTreeMap::from([(Owner::User, Found::Nothing)]);
+    let mut owners = BTreeMap::from([(Owner::User, GuardStrength::Nothing)]);
     let nested = root.map(|root| nested_folders(root, work_dir)).unwrap_or_default();
     for folder in root.into_iter().chain(nested.iter().map(PathBuf::as_path)) {
-        owners.insert(Owner::Project(real(folder)), Found::Nothing);
+        owners.insert(Owner::Project(real(folder)), GuardStrength::Nothing);
     }
     for standing in &installed.hooks {
         let Some(owner) = owner_of(&standing.hook) else { continue };
-        let found = owners.entry(owner).or_insert(Found::Nothing);
-        *found = (*found).max(Found::of(standing));
+        let found = owners.entry(owner).or_insert(GuardStrength::Nothing);
+        *found = (*found).max(GuardStrength::of(standing));
     }
     let mut result = Ok(());
     for (owner, found) in owners {
         let updated = match found {
-            Found::Guard => set(state, &owner),
-            Found::Nothing if installed.notes.is_empty() => clear(state, &owner),
-            Found::Nothing | Found::Unclear => Ok(()),
+            GuardStrength::Guard => set(state, &owner),
+            GuardStrength::Nothing if installed.notes.is_empty() => clear(state, &owner),
+            GuardStrength::Nothing | GuardStrength::Unclear => Ok(()),
         };
         result = result.and(updated);
     }
@@ -116,7 +116,7 @@ pub fn follow(
 /// with them: for commands that change hooks.
 pub fn refresh(places: &Places, root: Option<&Path>, work_dir: &Path) -> io::Result<()> {
     let Some(state) = places.state.as_deref() else { return Ok(()) };
-    let installed = Installed::find(places, root, work_dir, Reading::WhatMayRun);
+    let installed = InstalledHooks::find(places, root, work_dir, ReadDepth::WhatMayRun);
     follow(state, root, work_dir, &installed)?;
     forget_gone(state);
     Ok(())
@@ -139,16 +139,16 @@ pub fn forget_gone(state: &Path) {
 
 /// What was found of an owner, the most that one of its hooks is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Found {
+enum GuardStrength {
     Nothing,
     /// A hook that cannot be read, or not to its end: it may be a guard.
     Unclear,
     Guard,
 }
 
-impl Found {
-    fn of(standing: &Standing) -> Self {
-        let Standing { hook, out } = standing;
+impl GuardStrength {
+    fn of(standing: &HookStatus) -> Self {
+        let HookStatus { hook, out } = standing;
         // A project's hook that takes the place of a user's does so in that project only.
         let counts = hook.level != Level::Project || out.is_none();
         if counts && is_tool_guard(hook) {
@@ -198,7 +198,7 @@ fn set(state: &Path, owner: &Owner) -> io::Result<()> {
             // The folder is not there yet, or another process has just cleared its own and removed it.
             Err(error) if error.kind() == ErrorKind::NotFound && tries < TRIES => {
                 tries += 1;
-                match make_private(&marker) {
+                match create_private_dir(&marker) {
                     // Removed again before it was looked at.
                     Err(error)
                         if matches!(

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhook_model::{FailMode, HookDefinition, Trigger};
+use anyhook_model::{FailMode, HookDefinition, HookTrigger};
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -79,7 +79,7 @@ impl Trust {
 
 /// What is started to run a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct EntryPoint {
     /// The script.
     pub script: PathBuf,
     /// The program that reads it, where it cannot be started by itself.
@@ -104,7 +104,7 @@ pub struct Hook {
     /// Where it runs from: `folder`, or its trusted copy.
     pub runs_from: PathBuf,
     /// What is started.
-    pub entry: Option<Entry>,
+    pub entry: Option<EntryPoint>,
     /// Whether it is trusted.
     pub trust: Trust,
     /// Whether a person agreed that this project's hook takes the place of their own of its name.
@@ -203,7 +203,7 @@ impl Hook {
 
     /// Returns the events the hook runs at, in its own spelling.
     pub fn trigger_names(&self) -> Vec<String> {
-        let name = |trigger: &Trigger| trigger.kind.name(trigger.spelling).to_owned();
+        let name = |trigger: &HookTrigger| trigger.kind.name(trigger.spelling).to_owned();
         self.definition.triggers.iter().map(name).collect()
     }
 
@@ -262,7 +262,7 @@ pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Finds what to start: `scripts/run` if it may be run, else `run.sh`, else `run.py`.
-fn find_entry(folder: &Path) -> Result<Entry, Problem> {
+fn find_entry(folder: &Path) -> Result<EntryPoint, Problem> {
     let scripts = folder.join(SCRIPTS);
     let may_run = |path: &Path| rustix::fs::access(path, Access::EXEC_OK).is_ok();
     let [(run, _), ..] = ENTRIES;
@@ -279,7 +279,7 @@ fn find_entry(folder: &Path) -> Result<Entry, Problem> {
                 return Err(problem.hint("write it, or remove the hook"));
             }
             let by_itself = may_run && starts_by_itself(&script);
-            return Ok(Entry { script, interpreter: (!by_itself).then_some(interpreter) });
+            return Ok(EntryPoint { script, interpreter: (!by_itself).then_some(interpreter) });
         }
     }
     Err(nothing_to_run(folder))

@@ -11,9 +11,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use anyhook_model::{EventKind, FailMode, Mode, Spelling, StateDir, Trigger};
+use anyhook_model::{EventKind, FailMode, HookTrigger, Mode, Spelling, StateDir};
 
-use crate::atomic_file::{AtomicFile, make_private};
+use crate::atomic_file::{AtomicFile, create_private_dir};
 use crate::hook::{Hook, Level, read_regular};
 use crate::problem::{Problem, Severity};
 use crate::regular_file::read_own;
@@ -93,7 +93,7 @@ impl LastKnown {
             text.push_str(&format!("{}\t{}\t{folder}\n", kinds.join(","), hosts.join(",")));
         }
         AtomicFile::new(&StateDir::new(state).known())
-            .replace_in(text.as_bytes(), || make_private(state))
+            .replace_in(text.as_bytes(), || create_private_dir(state))
     }
 
     /// Makes a hook that cannot be read block where it was last known to decide.
@@ -166,7 +166,8 @@ pub(crate) fn is_blank(file: &[u8]) -> bool {
 
 fn block_at(hook: &mut Hook, events: &Events) {
     let definition = &mut hook.definition;
-    let trigger = |kind: &EventKind| Trigger { kind: kind.clone(), spelling: Spelling::Canonical };
+    let trigger =
+        |kind: &EventKind| HookTrigger { kind: kind.clone(), spelling: Spelling::Canonical };
     definition.triggers = events.kinds.iter().map(trigger).collect();
     definition.hosts.clone_from(&events.hosts);
     definition.on_failure = FailMode::Block;

@@ -42,18 +42,18 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod about;
+pub mod agent_directives;
 pub mod alarms;
 mod announce;
+pub mod approval;
 pub mod atomic_file;
 pub mod definition;
 pub mod digest;
 pub mod discover;
 pub mod dispatch;
 pub mod engine;
+pub mod failpoints;
 pub mod failure_streak;
-pub mod faults;
-pub mod file_forms;
 pub mod file_lock;
 pub mod front_matter;
 pub mod fuzzing;
@@ -61,12 +61,11 @@ pub mod guard_marker;
 pub mod hook;
 pub mod index;
 mod installation;
-pub mod instructions;
 pub mod journal;
 mod last_known;
 pub mod matcher;
 pub mod output;
-pub mod person;
+pub mod path_forms;
 pub mod places;
 pub mod plan;
 pub mod problem;
@@ -80,11 +79,12 @@ pub mod script_check;
 pub mod session;
 pub mod session_guards;
 pub mod settings;
+mod summary;
 pub mod trust;
 pub mod wait;
 
 pub use digest::sha256_hex;
-pub use engine::{Dispatched, Engine, EventHooks, explain, new_id, now};
+pub use engine::{DispatchedEvent, Engine, EventHooks, explain, new_id, now};
 pub use hook::{Hook, Level, Trust};
 pub use places::Places;
-pub use problem::{Place, Problem, Severity};
+pub use problem::{Problem, Severity, TextPosition};

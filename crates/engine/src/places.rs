@@ -26,7 +26,7 @@ pub struct Places {
 
 /// Folders that a command line names: no variable moves them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folders {
+pub struct FolderOverrides {
     /// The user's home.
     pub home: Option<PathBuf>,
     /// The user's level.
@@ -46,19 +46,19 @@ impl Places {
         let mut candidates = env::split_paths(&path).map(|folder| folder.join("anyhook"));
         let binary =
             candidates.find(|path| path.is_absolute() && path.is_file() && is_program(path));
-        Self { binary, ..Self::discover_with(&Folders::default()) }
+        Self { binary, ..Self::discover_with(&FolderOverrides::default()) }
     }
 
     /// As [`discover`](Self::discover), where folders that are named count more than variables, and
     /// the program is not known yet.
-    pub fn discover_with(named: &Folders) -> Self {
+    pub fn discover_with(named: &FolderOverrides) -> Self {
         Self::from_variables(|name| env::var_os(name), env::home_dir, named)
     }
 
     fn from_variables(
         variable: impl Fn(&str) -> Option<OsString>,
         home_in_database: impl Fn() -> Option<PathBuf>,
-        named: &Folders,
+        named: &FolderOverrides,
     ) -> Self {
         let folder =
             |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    fn discovered(variables: &[(&str, &str)], named: &Folders) -> Places {
+    fn discovered(variables: &[(&str, &str)], named: &FolderOverrides) -> Places {
         let variable = |name: &str| {
             variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into())
         };
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn variables_say_where_the_user_keeps_things_and_named_folders_count_more() {
         let path = |text: &str| Some(PathBuf::from(text));
-        let nothing = Folders::default();
+        let nothing = FolderOverrides::default();
         let places = discovered(&[("HOME", "/home/me")], &nothing);
         assert_eq!(places.managed, Path::new("/etc/agents"));
         assert_eq!(places.user, path("/home/me/.config/agents"));
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(places.home, path("/home/database"), "a relative one does not count");
         assert_eq!(places.user, path("/c/agents"));
         assert_eq!(places.state, path("/home/database/.local/state/anyhook"));
-        let named = Folders { home: path("/h"), config: path("/level"), state: None };
+        let named = FolderOverrides { home: path("/h"), config: path("/level"), state: None };
         let places = discovered(&variables, &named);
         assert_eq!((places.home, places.user), (path("/h"), path("/level")));
         assert_eq!(places.state, path("/h/.local/state/anyhook"));

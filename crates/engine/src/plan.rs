@@ -5,19 +5,19 @@
 
 use anyhook_model::{Event, EventKind, SkipReason, Skipped, Spelling};
 
-use crate::discover::{Installed, Passed, Standing};
-use crate::file_forms;
+use crate::discover::{HookStatus, InstalledHooks, OmittedHooks};
 use crate::hook::{Hook, Trust};
+use crate::path_forms;
 
 /// The hooks due at one event, in order, and all others.
 #[derive(Clone, Debug)]
-pub struct Plan<'hooks> {
+pub struct DispatchPlan<'hooks> {
     /// Hooks to run, in order.
     pub steps: Vec<PlannedStep<'hooks>>,
     /// Hooks left out, and why.
     pub skipped: Vec<(&'hooks Hook, SkipReason)>,
     /// Hooks that were left out before.
-    pub passed: &'hooks Passed,
+    pub passed: &'hooks OmittedHooks,
 }
 
 /// A hook whose turn will come.
@@ -28,12 +28,12 @@ pub struct PlannedStep<'hooks> {
     /// How its author spells the event.
     pub spelling: Spelling,
     /// Why it fails without being run, if it does.
-    pub broken: Option<Broken>,
+    pub broken: Option<NotRunnable>,
 }
 
 /// Why a hook fails without being run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Broken {
+pub enum NotRunnable {
     /// It cannot run at all, so its matcher cannot be asked either.
     Unusable(String),
     /// A project's hook that is no longer what was trusted.
@@ -41,7 +41,7 @@ pub enum Broken {
 }
 
 /// What decides whether a hook is due, wherever it is known from.
-pub(crate) trait Facts {
+pub(crate) trait DueCheck {
     /// Returns why it is left out at every event, if it is.
     fn out(&self) -> Option<SkipReason>;
     /// Tells whether it runs at an event.
@@ -60,7 +60,7 @@ pub(crate) trait Facts {
 
 /// Decides whether a hook is due, and whether it fails without being run. The reasons come in the
 /// order a person would ask.
-pub(crate) fn due(hook: &impl Facts, event: &Event) -> Result<Option<Broken>, SkipReason> {
+pub(crate) fn due(hook: &impl DueCheck, event: &Event) -> Result<Option<NotRunnable>, SkipReason> {
     if let Some(out) = hook.out() {
         return Err(out);
     }
@@ -74,14 +74,14 @@ pub(crate) fn due(hook: &impl Facts, event: &Event) -> Result<Option<Broken>, Sk
         return Err(SkipReason::Host);
     }
     match (hook.fault(), hook.change()) {
-        (_, Some(why)) => Ok(Some(Broken::Changed(why))),
-        (Some(fault), None) if hook.blocks_on_failure() => Ok(Some(Broken::Unusable(fault))),
+        (_, Some(why)) => Ok(Some(NotRunnable::Changed(why))),
+        (Some(fault), None) if hook.blocks_on_failure() => Ok(Some(NotRunnable::Unusable(fault))),
         (Some(fault), None) => Err(SkipReason::Unusable(fault)),
         (None, None) => Ok(None),
     }
 }
 
-impl Facts for Standing {
+impl DueCheck for HookStatus {
     fn out(&self) -> Option<SkipReason> {
         self.out.clone()
     }
@@ -115,9 +115,9 @@ impl Facts for Standing {
     }
 }
 
-impl<'hooks> Plan<'hooks> {
+impl<'hooks> DispatchPlan<'hooks> {
     /// Plans one event.
-    pub fn new(installed: &'hooks Installed, event: &Event) -> Self {
+    pub fn new(installed: &'hooks InstalledHooks, event: &Event) -> Self {
         let mut plan = Self { steps: Vec::new(), skipped: Vec::new(), passed: &installed.passed };
         for standing in &installed.hooks {
             let hook = &standing.hook;
@@ -136,13 +136,13 @@ impl<'hooks> Plan<'hooks> {
 impl PlannedStep<'_> {
     /// Returns why the hook's matcher keeps it out, given the event as it is now.
     pub fn mismatch(&self, event: &Event) -> Option<SkipReason> {
-        if matches!(self.broken, Some(Broken::Unusable(_))) {
+        if matches!(self.broken, Some(NotRunnable::Unusable(_))) {
             return None;
         }
         let call = event.tool.as_ref().filter(|_| event.kind.has_matcher())?;
         let matcher = &self.hook.matcher;
         if matcher.pattern().is_some() && matcher.tool_matches(call) {
-            file_forms::resolve(event);
+            path_forms::resolve(event);
         }
         matcher.mismatch(call)
     }

@@ -44,12 +44,12 @@ pub struct Problem {
     /// The next step.
     pub hint: Option<String>,
     /// Where in its file.
-    pub place: Option<Place>,
+    pub place: Option<TextPosition>,
 }
 
 /// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPosition {
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
@@ -60,7 +60,7 @@ pub struct Place {
     pub end: usize,
 }
 
-impl Place {
+impl TextPosition {
     /// Returns the place of a range of bytes of a text.
     pub fn in_text(text: &str, range: &Range<usize>) -> Self {
         // A caret cannot stand inside a letter.
@@ -106,7 +106,7 @@ impl Problem {
 
     /// Adds the place.
     #[must_use]
-    pub fn at(mut self, place: Place) -> Self {
+    pub fn at(mut self, place: TextPosition) -> Self {
         self.place = Some(place);
         self
     }

@@ -26,7 +26,8 @@ use std::ops::Range;
 
 use self::rules::{
     ALNUM, AUTHORITY, BASE64, CAPITALS, CLASS, DASH, DIGIT, LEADS, LOWER, QUOTE, RULES, SCHEMES,
-    SPACE, SPAN, Shape, Token, UNDERSCORE, UPPER, URL64, VALUE, Value, is, is_in_threes,
+    SPACE, SPAN, SecretShape, SecretToken, UNDERSCORE, UPPER, URL64, VALUE, Value, is,
+    is_in_threes,
 };
 
 /// A text without its secrets.
@@ -40,7 +41,7 @@ pub struct Redacted {
 
 /// Returns the text with its secrets replaced by `[redacted KIND]`, or `None` if there are none.
 pub fn redact(text: &str) -> Option<Redacted> {
-    let mut scan = Scan { text, bytes: text.as_bytes(), ..Scan::default() };
+    let mut scan = SecretScan { text, bytes: text.as_bytes(), ..SecretScan::default() };
     scan.run();
     if scan.kinds.is_empty() {
         return None;
@@ -66,8 +67,8 @@ fn begins_a_rule(text: &[u8]) -> bool {
     }
     let (from, to) = SPAN[text[0] as usize];
     RULES[from as usize..to as usize].iter().any(|rule| match rule.shape {
-        Shape::Token(_) => text.starts_with(rule.prefix.as_bytes()),
-        Shape::Name(_) => is_name(text, rule.prefix),
+        SecretShape::Token(_) => text.starts_with(rule.prefix.as_bytes()),
+        SecretShape::Name(_) => is_name(text, rule.prefix),
     })
 }
 
@@ -78,7 +79,7 @@ fn is_name(text: &[u8], name: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Scan<'a> {
+struct SecretScan<'a> {
     text: &'a str,
     bytes: &'a [u8],
     out: String,
@@ -94,7 +95,7 @@ struct Scan<'a> {
     dull: usize,
 }
 
-impl Scan<'_> {
+impl SecretScan<'_> {
     fn run(&mut self) {
         let mut at = 0;
         while let Some(lead) = self.lead(at) {
@@ -201,9 +202,9 @@ impl Scan<'_> {
                 return None;
             }
             let range = match &rule.shape {
-                Shape::Token(token) if boundary => at..self.token(at, rule.prefix, token)?,
-                Shape::Token(_) => return None,
-                Shape::Name(value) => self.named(at, rule.prefix, *value, boundary)?,
+                SecretShape::Token(token) if boundary => at..self.token(at, rule.prefix, token)?,
+                SecretShape::Token(_) => return None,
+                SecretShape::Name(value) => self.named(at, rule.prefix, *value, boundary)?,
             };
             Some((range, rule.kind))
         })
@@ -233,7 +234,7 @@ impl Scan<'_> {
     }
 
     /// Where the token that begins there ends.
-    fn token(&self, at: usize, prefix: &str, token: &Token) -> Option<usize> {
+    fn token(&self, at: usize, prefix: &str, token: &SecretToken) -> Option<usize> {
         if !self.rest(at).starts_with(prefix.as_bytes()) {
             return None;
         }

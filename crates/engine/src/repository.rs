@@ -27,7 +27,7 @@ const DOT_GIT: &str = ".git";
 
 /// A folder inside a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Inside {
+pub(crate) struct RepositoryFolder {
     /// What the repository is known by.
     pub id: String,
     /// The path of the folder from the top of the working tree.
@@ -37,12 +37,12 @@ pub(crate) struct Inside {
 }
 
 /// Finds the repository that `folder` is in, not looking above `top`.
-pub(crate) fn around(folder: &Path, top: &Path) -> Option<Inside> {
+pub(crate) fn around(folder: &Path, top: &Path) -> Option<RepositoryFolder> {
     for ancestor in folder.ancestors() {
         if ancestor.join(DOT_GIT).symlink_metadata().is_ok() {
             let (id, evidence) = identity(ancestor)?;
             let path = folder.strip_prefix(ancestor).ok()?.to_owned();
-            return Some(Inside { id, path, evidence });
+            return Some(RepositoryFolder { id, path, evidence });
         }
         if ancestor == top {
             break;

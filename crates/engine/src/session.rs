@@ -27,7 +27,7 @@ use jiff::Timestamp;
 use rustix::fs::OFlags;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::atomic_file::{AtomicFile, make_private};
+use crate::atomic_file::{AtomicFile, create_private_dir};
 use crate::places::silent_for;
 use crate::regular_file::{open_own, read_own};
 use crate::trust::short_hash;
@@ -141,7 +141,7 @@ impl Session {
     pub fn begin_turn(&self) -> io::Result<()> {
         let marks = format!("{} {}", self.total_steps(), self.length("stops"));
         let turn = self.folder.join("turn");
-        AtomicFile::new(&turn).replace_in(marks.as_bytes(), || make_private(&self.folder))
+        AtomicFile::new(&turn).replace_in(marks.as_bytes(), || create_private_dir(&self.folder))
     }
 
     /// Counts a tool call that was answered. It is known by its id or digest, and where hooks changed
@@ -249,7 +249,7 @@ impl Session {
         let path = self.folder.join(name);
         let open = || open_own(&path, flags).map_err(|error| at(&path, &error));
         let mut file = open().or_else(|_| {
-            make_private(&self.folder)?;
+            create_private_dir(&self.folder)?;
             open()
         })?;
         file.write_all(bytes)
@@ -261,7 +261,7 @@ impl Session {
         if path.symlink_metadata().is_ok() {
             return Ok(());
         }
-        make_private(&self.folder)?;
+        create_private_dir(&self.folder)?;
         AtomicFile::new(&path).create(bytes)
     }
 }

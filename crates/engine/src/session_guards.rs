@@ -27,9 +27,9 @@ use jiff::Timestamp;
 use rustix::fs::{Mode as FileMode, OFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::atomic_file::{AtomicFile, make_private};
+use crate::atomic_file::{AtomicFile, create_private_dir};
 use crate::digest::sha256_hex;
-use crate::discover::{Installed, Standing};
+use crate::discover::{HookStatus, InstalledHooks};
 use crate::hook::{HOOK_FILE, Hook, Level, Trust};
 use crate::index::mark_of;
 use crate::installation::Installation;
@@ -65,7 +65,7 @@ const DECIDING: [EventKind; 7] = [
 
 /// What an event has to know of its session's guards.
 #[derive(Debug, Default)]
-pub struct Checked {
+pub struct GuardCheck {
     /// Guards that decide as remembered, beside what is installed.
     pub remembered: Vec<Hook>,
     /// What has to be told now.
@@ -74,7 +74,7 @@ pub struct Checked {
 
 /// Where a session's guards are compared: what is found out is handed in.
 #[derive(Debug)]
-pub struct Scene<'scene> {
+pub struct GuardContext<'scene> {
     /// The state folder.
     pub state: &'scene Path,
     /// The session's folder.
@@ -181,12 +181,12 @@ enum Known {
 /// `installed` finds everything that is installed, in full; it is asked only if something may have
 /// changed. `begun` says what a session that begins has to be told.
 pub fn check(
-    scene: &Scene<'_>,
-    installed: impl FnOnce() -> Installed,
-    begun: impl FnOnce(&Installed) -> Vec<Alarm>,
-) -> io::Result<Checked> {
+    scene: &GuardContext<'_>,
+    installed: impl FnOnce() -> InstalledHooks,
+    begun: impl FnOnce(&InstalledHooks) -> Vec<Alarm>,
+) -> io::Result<GuardCheck> {
     let (mut head, mut body) = match read(&scene.folder.join(FILE), scene.stamp, scene.can_tell) {
-        Known::Read(head, None) if !head.is_different => return Ok(Checked::default()),
+        Known::Read(head, None) if !head.is_different => return Ok(GuardCheck::default()),
         Known::Read(head, body) => (head, body.unwrap_or_default()),
         before @ (Known::Nothing | Known::Damaged) => {
             let mut body = Body::default();
@@ -227,12 +227,12 @@ pub fn may_differ(folder: &Path, stamp: Option<u64>) -> bool {
 }
 
 fn finish(
-    scene: &Scene<'_>,
+    scene: &GuardContext<'_>,
     mut head: Head,
     mut body: Body,
     mut is_new: bool,
-) -> io::Result<Checked> {
-    let mut checked = Checked::default();
+) -> io::Result<GuardCheck> {
+    let mut checked = GuardCheck::default();
     if scene.can_tell && !body.untold.is_empty() {
         checked.alarms = std::mem::take(&mut body.untold);
         is_new = true;
@@ -246,7 +246,7 @@ fn finish(
         text.push('\n');
         let path = scene.folder.join(FILE);
         let file = AtomicFile::new(&path);
-        let written = file.replace_in(text.as_bytes(), || make_private(scene.folder));
+        let written = file.replace_in(text.as_bytes(), || create_private_dir(scene.folder));
         if let Err(error) = written {
             // Told all the same; the next event tries again.
             return if checked.alarms.is_empty() && checked.remembered.is_empty() {
@@ -290,7 +290,7 @@ fn read(path: &Path, stamp: Option<u64>, can_tell: bool) -> Known {
 
 impl Body {
     /// Adds guards that are not remembered yet, and files if there are none.
-    fn grow(&mut self, installed: &Installed, scene: &Scene<'_>) {
+    fn grow(&mut self, installed: &InstalledHooks, scene: &GuardContext<'_>) {
         let store = TrustStore::new(scene.state);
         for standing in installed.hooks.iter().filter(|standing| is_guard(standing)) {
             let hook = &standing.hook;
@@ -317,7 +317,7 @@ impl Body {
 
     /// Finds what differs, and puts what is new about that among what has to be told. Returns whether
     /// anything is.
-    fn compare(&mut self, installed: &Installed) -> bool {
+    fn compare(&mut self, installed: &InstalledHooks) -> bool {
         let mut is_new = false;
         for guard in &mut self.guards {
             let differs = guard.difference(installed);
@@ -347,7 +347,7 @@ impl Body {
 }
 
 /// Tells whether a hook can decide anything.
-fn is_guard(standing: &Standing) -> bool {
+fn is_guard(standing: &HookStatus) -> bool {
     let hook = &standing.hook;
     let definition = &hook.definition;
     standing.out.is_none()
@@ -407,7 +407,7 @@ impl Guard {
     }
 
     /// Tells in which way it is no longer what it was.
-    fn difference(&self, installed: &Installed) -> Option<Difference> {
+    fn difference(&self, installed: &InstalledHooks) -> Option<Difference> {
         let Some(standing) =
             installed.hooks.iter().find(|standing| standing.hook.folder == self.folder)
         else {
@@ -419,7 +419,7 @@ impl Guard {
         Some(Difference { how, digest: now })
     }
 
-    fn how(&self, standing: &Standing, now: Option<&str>) -> Option<String> {
+    fn how(&self, standing: &HookStatus, now: Option<&str>) -> Option<String> {
         let hook = &standing.hook;
         if let Some(out) = &standing.out {
             return Some(format!("it no longer runs ({out})"));
@@ -437,8 +437,8 @@ impl Guard {
         (!is_same).then(|| "its script or another of its files changed".to_owned())
     }
 
-    fn gone(&self, installed: &Installed) -> String {
-        let is_it = |standing: &&Standing| {
+    fn gone(&self, installed: &InstalledHooks) -> String {
+        let is_it = |standing: &&HookStatus| {
             let hook = &standing.hook;
             hook.trust == Trust::NotNeeded
                 && self.digest.as_deref().is_some_and(|known| digest_is(&hook.runs_from, known))
@@ -606,7 +606,7 @@ impl Accepted {
 ///
 /// For commands that a person gives. It is called before what changes the guards.
 pub fn accept(state: &Path, names: &[&str], now: Timestamp) -> io::Result<()> {
-    make_private(state)?;
+    create_private_dir(state)?;
     let names = if names.is_empty() { &[EVERYTHING] } else { names };
     let mut lines = String::new();
     for name in names {
@@ -632,7 +632,7 @@ pub(crate) fn accepted_file(state: &Path) -> PathBuf {
 }
 
 /// Returns a stamp of what is installed where no index was asked.
-pub(crate) fn stamp_of(installed: &Installed, state: &Path) -> u64 {
+pub(crate) fn stamp_of(installed: &InstalledHooks, state: &Path) -> u64 {
     let mut seen = Vec::new();
     for standing in &installed.hooks {
         let hook = &standing.hook;
@@ -656,7 +656,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::discover::Reading;
+    use crate::discover::ReadDepth;
     use crate::places::Places;
 
     const GUARD: &str = "trigger: before_tool\non_failure: block";
@@ -696,14 +696,15 @@ mod tests {
             folder
         }
 
-        fn installed(&self) -> Installed {
-            Installed::find(&self.places, None, Path::new("/"), Reading::WhatMayRun)
+        fn installed(&self) -> InstalledHooks {
+            InstalledHooks::find(&self.places, None, Path::new("/"), ReadDepth::WhatMayRun)
         }
 
-        fn check_at(&self, stamp: Option<u64>, can_tell: bool, now: i64) -> Checked {
+        fn check_at(&self, stamp: Option<u64>, can_tell: bool, now: i64) -> GuardCheck {
             let (state, folder) = (self.path("state"), self.path("state/sessions/s"));
             let now = Timestamp::from_second(now).unwrap();
-            let scene = Scene { state: &state, folder: &folder, root: None, stamp, can_tell, now };
+            let scene =
+                GuardContext { state: &state, folder: &folder, root: None, stamp, can_tell, now };
             check(&scene, || self.installed(), |_| Vec::new()).unwrap()
         }
 
@@ -713,7 +714,7 @@ mod tests {
         }
     }
 
-    fn shown(checked: &Checked) -> (Vec<String>, Vec<String>) {
+    fn shown(checked: &GuardCheck) -> (Vec<String>, Vec<String>) {
         let names = checked.remembered.iter().map(|hook| hook.name().to_owned()).collect();
         let how = |alarm: &Alarm| {
             let text = alarm.text.split_once(": ").unwrap().1;
@@ -861,9 +862,9 @@ mod tests {
         let world = World::new();
         world.hook("guard", GUARD, "exit 2");
         let (state, folder) = (world.path("state"), world.path("state/sessions/s"));
-        let check = |stamp, installed: &dyn Fn() -> Installed| {
+        let check = |stamp, installed: &dyn Fn() -> InstalledHooks| {
             let now = Timestamp::UNIX_EPOCH;
-            let scene = Scene {
+            let scene = GuardContext {
                 state: &state,
                 folder: &folder,
                 root: None,

@@ -32,11 +32,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use crate::atomic_file::{AtomicFile, make_private};
+use crate::atomic_file::{AtomicFile, create_private_dir};
 use crate::digest::{Hasher, hex, sha256, sha256_hex};
 use crate::places::PROJECT_LEVEL;
 use crate::regular_file::read_regular_up_to;
-use crate::repository::{self, Inside};
+use crate::repository::{self, RepositoryFolder};
 
 /// The version of [`TrustRecord`].
 ///
@@ -88,7 +88,7 @@ pub struct TrustPlaces {
     /// The paths by which the folder is or was known; where it really is comes first.
     folders: Vec<PathBuf>,
     /// The repository it is in, and its path there.
-    repository: Option<Inside>,
+    repository: Option<RepositoryFolder>,
 }
 
 impl TrustPlaces {
@@ -109,7 +109,7 @@ impl TrustPlaces {
             }
         }
         let repository = repository::around(&real, real_root)
-            .map(|inside| Inside { path: below(&inside.path, inner), ..inside });
+            .map(|inside| RepositoryFolder { path: below(&inside.path, inner), ..inside });
         Self { folders, repository }
     }
 
@@ -127,7 +127,7 @@ impl TrustPlaces {
     }
 
     /// Returns what the folder is known by in its repository, if it has an identity.
-    pub(crate) fn repository(&self) -> Option<&Inside> {
+    pub(crate) fn repository(&self) -> Option<&RepositoryFolder> {
         self.repository.as_ref()
     }
 
@@ -144,7 +144,7 @@ fn below(folder: &Path, inner: &Path) -> PathBuf {
 
 /// Records of one folder, by the names of what was trusted.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownRecords {
     /// In the order of the places: the folder or file that holds records, and those that can be
     /// read.
     places: Vec<(RecordsIn, BTreeMap<OsString, TrustRecord>)>,
@@ -168,7 +168,7 @@ pub(crate) enum Lookup {
     Trusted(Vec<(PathBuf, TrustRecord)>),
 }
 
-impl Known {
+impl KnownRecords {
     /// Looks a name up.
     pub(crate) fn lookup(&self, store: &TrustStore, name: &OsStr) -> Lookup {
         let mut found = Vec::new();
@@ -270,7 +270,7 @@ pub struct TrustStore {
 
 /// A copy that waits for a person's yes. What is shown is what will run.
 #[derive(Debug)]
-pub struct Staged {
+pub struct StagedCopy {
     source: PathBuf,
     holder: TempDir,
     folder: PathBuf,
@@ -279,7 +279,7 @@ pub struct Staged {
     repository: Option<InRepository>,
 }
 
-impl Staged {
+impl StagedCopy {
     /// Says whether the person agreed that the hook replaces their own of its name.
     pub fn replacing(self, replaces: bool) -> Self {
         Self { replaces, ..self }
@@ -299,9 +299,9 @@ impl TrustStore {
 
     /// Reads what was trusted in a folder of a project.
     ///
-    /// A record that cannot be read is left out; [`Known::lookup`] still knows of it.
-    pub(crate) fn known(&self, places: &TrustPlaces) -> io::Result<Known> {
-        let mut known = Known::default();
+    /// A record that cannot be read is left out; [`KnownRecords::lookup`] still knows of it.
+    pub(crate) fn known(&self, places: &TrustPlaces) -> io::Result<KnownRecords> {
+        let mut known = KnownRecords::default();
         for folder in &places.folders {
             let mut records = BTreeMap::new();
             for record in read_records(&self.records_folder(folder))? {
@@ -336,7 +336,7 @@ impl TrustStore {
     }
 
     /// Finds where a hook of this name was trusted with the same content, in whatever project.
-    pub fn same_content(&self, staged: &Staged) -> Option<TrustRecord> {
+    pub fn same_content(&self, staged: &StagedCopy) -> Option<TrustRecord> {
         let name = staged.source.file_name()?;
         let projects = fs::read_dir(self.folder.join("projects")).ok()?;
         let file = format!("{}.json", short_hash(Path::new(name)));
@@ -355,23 +355,23 @@ impl TrustStore {
     }
 
     /// Copies a hook's folder aside, to be shown and then trusted.
-    pub fn stage(&self, source: &Path) -> Result<Staged, TrustError> {
+    pub fn stage(&self, source: &Path) -> Result<StagedCopy, TrustError> {
         let repository = TrustPlaces::of(&std::path::absolute(source).map_err(at(source))?)
             .in_repository(source.file_name().unwrap_or_default());
         let source = absolute(source)?;
         let copies = self.folder.join("copies");
-        make_private(&copies).map_err(at(&copies))?;
+        create_private_dir(&copies).map_err(at(&copies))?;
         let holder =
             tempfile::Builder::new().prefix(".staged-").tempdir_in(&copies).map_err(at(&copies))?;
         let folder = holder.path().join(source.file_name().unwrap_or_default());
         copy_folder(&source, &folder)?;
         let digest = digest(&folder)?;
-        Ok(Staged { source, holder, folder, digest, replaces: false, repository })
+        Ok(StagedCopy { source, holder, folder, digest, replaces: false, repository })
     }
 
     /// Trusts what was staged.
-    pub fn trust(&self, staged: Staged, now: Timestamp) -> Result<TrustRecord, TrustError> {
-        let Staged { source, holder, folder, digest, replaces, repository } = staged;
+    pub fn trust(&self, staged: StagedCopy, now: Timestamp) -> Result<TrustRecord, TrustError> {
+        let StagedCopy { source, holder, folder, digest, replaces, repository } = staged;
         let record =
             TrustRecord { v: TRUST_VERSION, source, digest, at: now, replaces, repository };
         self.put_copy(&folder, &self.copy_of(&record), &record.digest)?;
@@ -423,7 +423,7 @@ impl TrustStore {
 
     fn write_record(&self, path: &Path, record: &TrustRecord) -> Result<(), TrustError> {
         let folder = path.parent().unwrap_or(&self.folder);
-        make_private(folder).map_err(at(folder))?;
+        create_private_dir(folder).map_err(at(folder))?;
         let bytes = serde_json::to_vec(record).map_err(io::Error::from).map_err(at(path))?;
         AtomicFile::new(path).replace(&bytes).map_err(at(path))
     }
@@ -525,7 +525,7 @@ impl TrustStore {
         if let Some(digest) = known.filter(|digest| digest_is(&place(digest), digest)) {
             return Ok((digest.to_owned(), place(digest)));
         }
-        let Staged { holder, folder, digest, .. } = self.stage(&source)?;
+        let StagedCopy { holder, folder, digest, .. } = self.stage(&source)?;
         let copy = place(&digest);
         self.put_copy(&folder, &copy, &digest)?;
         drop(holder);
@@ -542,7 +542,7 @@ impl TrustStore {
             return Ok(());
         }
         let home = copy.parent().unwrap_or(&self.folder);
-        make_private(home).map_err(at(home))?;
+        create_private_dir(home).map_err(at(home))?;
         match fs::rename(staged, copy) {
             // Another process may have kept the same content just now: its copy is as good.
             Err(error) if !copy.exists() => return Err(at(copy)(error)),

@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock};
 
 use anyhook_engine::journal::Journal;
 use anyhook_engine::{Engine, Places};
-use anyhook_model::json::PassedOn;
+use anyhook_model::json::OpaqueField;
 use anyhook_model::{Caller, DecodeError, Event, Host, OpenFormat, Record, Reply, Verdict};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -235,7 +235,7 @@ fn answer(
         binary: None,
     });
     let caller = Caller::new(world, "2026-01-01T00:00:00Z".parse().unwrap());
-    let mut reply = engine.with_large(large).dispatch(host, payload, &caller, None);
+    let mut reply = engine.with_partial_threshold(large).dispatch(host, payload, &caller, None);
     let journal = Journal::new(&state);
     let mut records = Vec::new();
     journal.reader().read_on(&mut |record| records.push(record)).unwrap();
@@ -331,8 +331,8 @@ impl Host for Watched {
         OpenFormat.decode(payload, caller)
     }
 
-    fn passed_on(&self) -> &'static [PassedOn] {
-        OpenFormat.passed_on()
+    fn opaque_fields(&self) -> &'static [OpaqueField] {
+        OpenFormat.opaque_fields()
     }
 
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {

@@ -12,9 +12,9 @@
 
 use std::collections::BTreeMap;
 
+use anyhook_model::approval_request::AgentQuestion;
 use anyhook_model::bus::AgentReport;
-use anyhook_model::inquiry::AgentQuestion;
-use anyhook_model::{AgentState, BusEvent, ProcessName, PromptType, Source};
+use anyhook_model::{AgentState, BusEvent, ProcessName, PromptType, StateSource};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub struct Agent {
     /// What it does.
     pub state: AgentState,
     /// Where that is known from.
-    pub source: Source,
+    pub source: StateSource,
     /// Since when it does it.
     pub since: Timestamp,
     /// When it was last seen.
@@ -143,22 +143,25 @@ impl Progress {
     }
 
     /// Takes in an event that counts.
-    fn hear(&mut self, report: &AgentReport, says: Says, at: Timestamp) {
-        let is_own = matches!(report.source, Source::Hook | Source::Log | Source::Screen);
-        let is_typed = report.source == Source::Signal && says == Says::Begins;
+    fn hear(&mut self, report: &AgentReport, says: StateClaim, at: Timestamp) {
+        let is_own =
+            matches!(report.source, StateSource::Hook | StateSource::Log | StateSource::Screen);
+        let is_typed = report.source == StateSource::Signal && says == StateClaim::Begins;
         match says {
-            Says::Begins | Says::Works if is_own => (self.typed, self.rests) = (None, false),
-            Says::Begins if is_typed => self.typed = Some(at),
+            StateClaim::Begins | StateClaim::Works if is_own => {
+                (self.typed, self.rests) = (None, false);
+            }
+            StateClaim::Begins if is_typed => self.typed = Some(at),
             _ => {}
         }
-        let is_running_call = report.source == Source::Process && says == Says::Works;
-        if report.source != Source::Hook && !is_running_call {
+        let is_running_call = report.source == StateSource::Process && says == StateClaim::Works;
+        if report.source != StateSource::Hook && !is_running_call {
             return;
         }
         let later = |known: Option<Timestamp>| known.map_or(at, |known| known.max(at));
         match says {
-            Says::Begins => self.turn = Some(later(self.turn)),
-            Says::Is(state) if !matches!(state, AgentState::Prompting(_)) => {
+            StateClaim::Begins => self.turn = Some(later(self.turn)),
+            StateClaim::Is(state) if !matches!(state, AgentState::Prompting(_)) => {
                 // One that was overtaken tells of a rest that is over.
                 if !self.is_past_step(report, at) {
                     self.rests = state == AgentState::Idle;
@@ -168,7 +171,7 @@ impl Progress {
                 self.typed.take_if(|typed| *typed <= at);
             }
             // One that runs has been answered as well.
-            Says::Works if report.call_ended || is_running_call => {
+            StateClaim::Works if report.call_ended || is_running_call => {
                 if let Some(call) = &report.call {
                     let known = self.ended.iter().find(|(known, _)| known == call);
                     let at = later(known.map(|(_, when)| *when));
@@ -176,13 +179,13 @@ impl Progress {
                     keep_last(&mut self.ended, (call.clone(), at), ENDED);
                 }
             }
-            Says::Works => {
+            StateClaim::Works => {
                 let known = self.steps.iter().find(|(who, _)| *who == report.subagent);
                 let at = later(known.map(|(_, when)| *when));
                 self.steps.retain(|(who, _)| *who != report.subagent);
                 keep_last(&mut self.steps, (report.subagent.clone(), at), STEPS);
             }
-            Says::Is(_) | Says::Lives => {}
+            StateClaim::Is(_) | StateClaim::Lives => {}
         }
     }
 }
@@ -207,19 +210,19 @@ impl Agent {
 
 /// What an event did to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum Applied {
     /// It does something else now.
     Changed,
     /// It does what it did.
     Same,
     /// The event does not count.
-    Dropped(Why),
+    Dropped(DropReason),
 }
 
 /// Why an event does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum DropReason {
     /// A better source has told something newer.
     Late,
     /// The agent is at a prompt or its turn failed, which outranks that it is idle.
@@ -236,7 +239,7 @@ pub enum Why {
     SameRest,
 }
 
-impl Why {
+impl DropReason {
     /// Returns it in words.
     pub fn words(self) -> &'static str {
         match self {
@@ -314,7 +317,7 @@ impl Agents {
     /// Takes in what happened to an agent; `now` is when it was heard of.
     ///
     /// What is about no agent changes nothing and gives none.
-    pub fn hear(&mut self, event: &BusEvent, now: Timestamp) -> Option<Heard> {
+    pub fn hear(&mut self, event: &BusEvent, now: Timestamp) -> Option<Applied> {
         let report = event.report()?;
         let says = says(event)?;
         let at = report.at.unwrap_or(now);
@@ -323,14 +326,14 @@ impl Agents {
             let mut agent = begin(report, says, at);
             agent.progress.hear(report, says, at);
             self.by_id.insert(report.agent.clone(), agent);
-            return Some(Heard::Changed);
+            return Some(Applied::Changed);
         };
         let heard = agent.hear(report, says, at);
-        if !matches!(heard, Heard::Dropped(_)) {
+        if !matches!(heard, Applied::Dropped(_)) {
             agent.learn(report);
         }
         // An event of the host that changes nothing has happened all the same.
-        if report.source == Source::Hook || !matches!(heard, Heard::Dropped(_)) {
+        if report.source == StateSource::Hook || !matches!(heard, Applied::Dropped(_)) {
             agent.progress.hear(report, says, at);
         }
         agent.seen = agent.seen.max(at);
@@ -396,7 +399,7 @@ impl Agents {
 
 /// What an event says of an agent's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Says {
+enum StateClaim {
     /// A person told it something to do.
     Begins,
     /// It did something, and works.
@@ -407,28 +410,28 @@ enum Says {
     Lives,
 }
 
-fn says(event: &BusEvent) -> Option<Says> {
+fn says(event: &BusEvent) -> Option<StateClaim> {
     Some(match event {
-        BusEvent::AgentInput(_) => Says::Begins,
-        BusEvent::AgentWorking(_) | BusEvent::AgentStop(_) => Says::Works,
-        BusEvent::AgentIdle(_) => Says::Is(AgentState::Idle),
+        BusEvent::AgentInput(_) => StateClaim::Begins,
+        BusEvent::AgentWorking(_) | BusEvent::AgentStop(_) => StateClaim::Works,
+        BusEvent::AgentIdle(_) => StateClaim::Is(AgentState::Idle),
         BusEvent::AgentPrompt(prompt) if prompt.prompt_type == PromptType::Idle => {
-            Says::Is(AgentState::Idle)
+            StateClaim::Is(AgentState::Idle)
         }
-        BusEvent::AgentPrompt(prompt) => Says::Is(AgentState::Prompting(prompt.prompt_type)),
-        BusEvent::AgentFailed(failed) => Says::Is(AgentState::Failed(failed.kind)),
-        BusEvent::AgentExited(_) => Says::Is(AgentState::Exited),
-        BusEvent::AgentGone(_) => Says::Is(AgentState::Gone),
+        BusEvent::AgentPrompt(prompt) => StateClaim::Is(AgentState::Prompting(prompt.prompt_type)),
+        BusEvent::AgentFailed(failed) => StateClaim::Is(AgentState::Failed(failed.kind)),
+        BusEvent::AgentExited(_) => StateClaim::Is(AgentState::Exited),
+        BusEvent::AgentGone(_) => StateClaim::Is(AgentState::Gone),
         // What it says of its work is no state.
-        BusEvent::AgentSignal(_) => Says::Lives,
+        BusEvent::AgentSignal(_) => StateClaim::Lives,
         _ => return None,
     })
 }
 
-fn begin(report: &AgentReport, says: Says, at: Timestamp) -> Agent {
+fn begin(report: &AgentReport, says: StateClaim, at: Timestamp) -> Agent {
     let state = match says {
-        Says::Begins | Says::Works | Says::Lives => AgentState::Working,
-        Says::Is(state) => state,
+        StateClaim::Begins | StateClaim::Works | StateClaim::Lives => AgentState::Working,
+        StateClaim::Is(state) => state,
     };
     let mut agent = Agent {
         state,
@@ -437,7 +440,7 @@ fn begin(report: &AgentReport, says: Says, at: Timestamp) -> Agent {
         seen: at,
         activity: u64::from(!report.fresh),
         fresh: report.fresh,
-        hooked: report.source == Source::Hook,
+        hooked: report.source == StateSource::Hook,
         host: None,
         session: None,
         work_dir: None,
@@ -458,74 +461,77 @@ fn begin(report: &AgentReport, says: Says, at: Timestamp) -> Agent {
 }
 
 impl Agent {
-    fn hear(&mut self, report: &AgentReport, says: Says, at: Timestamp) -> Heard {
-        let is_first_hand = report.source <= Source::Hook;
-        if says == Says::Lives {
-            return Heard::Same;
+    fn hear(&mut self, report: &AgentReport, says: StateClaim, at: Timestamp) -> Applied {
+        let is_first_hand = report.source <= StateSource::Hook;
+        if says == StateClaim::Lives {
+            return Applied::Same;
         }
-        if report.source == Source::Process {
+        if report.source == StateSource::Process {
             return self.hear_of_process(report, says, at);
         }
         if self.state.is_over() && !is_first_hand {
-            return Heard::Dropped(Why::Over);
+            return Applied::Dropped(DropReason::Over);
         }
         // Hook processes run side by side: the one of the last stop may tell after the end.
         // One that begins anew does so whatever the clock says.
-        let begins = report.fresh || says == Says::Begins;
+        let begins = report.fresh || says == StateClaim::Begins;
         if self.state.is_over() && at < self.since && !begins {
-            return Heard::Dropped(Why::Late);
+            return Applied::Dropped(DropReason::Late);
         }
         if report.likely && self.hooked {
-            return Heard::Dropped(Why::Unsure);
+            return Applied::Dropped(DropReason::Unsure);
         }
         // A log is written and read when there is time for it: what it tells may be long over.
-        if report.source == Source::Log && at <= self.since {
-            return Heard::Dropped(Why::Late);
+        if report.source == StateSource::Log && at <= self.since {
+            return Applied::Dropped(DropReason::Late);
         }
         if self.is_overtaken(report, says, at) {
-            return Heard::Dropped(Why::Late);
+            return Applied::Dropped(DropReason::Late);
         }
         // We typed something since its own events told of a rest, and its log tells of that rest now.
-        let is_log_of_rest = report.source == Source::Log && says == Says::Is(AgentState::Idle);
+        let is_log_of_rest =
+            report.source == StateSource::Log && says == StateClaim::Is(AgentState::Idle);
         if is_log_of_rest && self.progress.rests && self.state == AgentState::Working {
-            return Heard::Dropped(Why::SameRest);
+            return Applied::Dropped(DropReason::SameRest);
         }
         let is_at_prompt = matches!(self.state, AgentState::Prompting(_));
         match says {
-            Says::Is(AgentState::Idle) if is_at_prompt && !is_first_hand && !report.broken_off => {
-                Heard::Dropped(Why::Outranked)
+            StateClaim::Is(AgentState::Idle)
+                if is_at_prompt && !is_first_hand && !report.broken_off =>
+            {
+                Applied::Dropped(DropReason::Outranked)
             }
             // Some hosts tell of a failed turn first and then that it is over.
-            Says::Is(AgentState::Idle)
+            StateClaim::Is(AgentState::Idle)
                 if matches!(self.state, AgentState::Failed(_)) && !report.fresh =>
             {
-                Heard::Dropped(Why::Outranked)
+                Applied::Dropped(DropReason::Outranked)
             }
-            Says::Is(AgentState::Failed(kind)) if self.fresh => {
+            StateClaim::Is(AgentState::Failed(kind)) if self.fresh => {
                 // It tried: a rest of its own, even if nobody saw it work.
                 self.activity += 1;
                 self.fresh = false;
                 self.become_state(AgentState::Failed(kind), report, at)
             }
-            Says::Is(AgentState::Prompting(kind)) => self.prompt(kind, report, at),
-            Says::Is(AgentState::Idle) if is_at_prompt => {
+            StateClaim::Is(AgentState::Prompting(kind)) => self.prompt(kind, report, at),
+            StateClaim::Is(AgentState::Idle) if is_at_prompt => {
                 // The host says that the turn is over, so somebody answered.
                 self.activity += 1;
                 self.become_state(AgentState::Idle, report, at)
             }
-            Says::Is(state) => self.become_state(state, report, at),
+            StateClaim::Is(state) => self.become_state(state, report, at),
             // Another call that ran beside it has ended or was answered, or the same one when it was
             // called before, or another subagent does something: the prompt still stands.
-            Says::Works
+            StateClaim::Works
                 if is_at_prompt
                     && (report.call_ended
                         && (report.call != self.call || self.is_told_since(at))
                         || is_first_hand && report.subagent != self.subagent
                         || is_first_hand && at < self.since && self.is_other_call(report)) =>
             {
-                Heard::Dropped(Why::Outranked)
+                Applied::Dropped(DropReason::Outranked)
             }
-            Says::Begins | Says::Works | Says::Lives => {
+            StateClaim::Begins | StateClaim::Works | StateClaim::Lives => {
                 self.activity += 1;
                 self.fresh = false;
                 self.become_state(AgentState::Working, report, at)
@@ -534,27 +540,27 @@ impl Agent {
     }
 
     /// Tells whether the host itself has told of something that came after what is told now.
-    fn is_overtaken(&self, report: &AgentReport, says: Says, at: Timestamp) -> bool {
-        let is_hook = report.source == Source::Hook;
+    fn is_overtaken(&self, report: &AgentReport, says: StateClaim, at: Timestamp) -> bool {
+        let is_hook = report.source == StateSource::Hook;
         match says {
-            Says::Is(AgentState::Prompting(_)) if is_hook => {
+            StateClaim::Is(AgentState::Prompting(_)) if is_hook => {
                 self.progress.is_past_prompt(report, at)
             }
-            Says::Is(AgentState::Prompting(_))
-                if matches!(report.source, Source::Notification | Source::Screen) =>
+            StateClaim::Is(AgentState::Prompting(_))
+                if matches!(report.source, StateSource::Notification | StateSource::Screen) =>
             {
                 self.progress.is_past_anything(report, at)
             }
             // Whoever is about to begin says so whatever the clock says.
-            Says::Is(AgentState::Idle) if !report.fresh => {
+            StateClaim::Is(AgentState::Idle) if !report.fresh => {
                 self.progress.is_past_step(report, at) || self.progress.is_past_typing(at)
             }
-            Says::Works if is_hook || report.source == Source::Log => {
+            StateClaim::Works if is_hook || report.source == StateSource::Log => {
                 self.progress.is_past_turn(at)
             }
             // The screen tells when it last showed a dialog that is gone. If the agent is at another
             // prompt since, or at none, that is known already.
-            Says::Works if report.source == Source::Screen => {
+            StateClaim::Works if report.source == StateSource::Screen => {
                 !matches!(self.state, AgentState::Prompting(_)) || self.since > at
             }
             _ => false,
@@ -562,31 +568,31 @@ impl Agent {
     }
 
     /// A prompt is something the agent did, and a rest of its own.
-    fn prompt(&mut self, kind: PromptType, report: &AgentReport, at: Timestamp) -> Heard {
+    fn prompt(&mut self, kind: PromptType, report: &AgentReport, at: Timestamp) -> Applied {
         if let AgentState::Prompting(shown) = self.state {
             // A question asks for a permission, too, and is told of again by notifications.
             let is_known = shown == kind
                 || shown != PromptType::Other
                     && (kind == PromptType::Permission || kind == PromptType::Other);
             // What another source saw first is the prompt that the host tells of now.
-            let is_same = report.source != Source::Hook
-                || self.source > Source::Hook
+            let is_same = report.source != StateSource::Hook
+                || self.source > StateSource::Hook
                 || self.is_same_call(report);
             if is_known && (shown != kind || is_same) {
                 self.asked |= report.asks;
                 self.source = self.source.min(report.source);
-                return Heard::Same;
+                return Applied::Same;
             }
         }
         self.activity += 1;
         self.fresh = false;
         self.set(AgentState::Prompting(kind), report, at);
-        Heard::Changed
+        Applied::Changed
     }
 
     /// Tells whether its host told of what it does now, and that it began after that time.
     fn is_told_since(&self, at: Timestamp) -> bool {
-        self.source <= Source::Hook && at < self.since
+        self.source <= StateSource::Hook && at < self.since
     }
 
     /// Tells whether it is known to be about another call than the one that is shown.
@@ -602,33 +608,38 @@ impl Agent {
         }
     }
 
-    fn hear_of_process(&mut self, report: &AgentReport, says: Says, at: Timestamp) -> Heard {
+    fn hear_of_process(
+        &mut self,
+        report: &AgentReport,
+        says: StateClaim,
+        at: Timestamp,
+    ) -> Applied {
         if report.process.is_some() && report.process != self.process {
-            return Heard::Dropped(Why::OtherProcess);
+            return Applied::Dropped(DropReason::OtherProcess);
         }
         match says {
-            Says::Is(state) if state.is_over() && !self.state.is_over() => {
+            StateClaim::Is(state) if state.is_over() && !self.state.is_over() => {
                 self.set(state, report, at);
-                Heard::Changed
+                Applied::Changed
             }
             // Its command runs, so somebody answered.
-            Says::Works if matches!(self.state, AgentState::Prompting(_)) => {
+            StateClaim::Works if matches!(self.state, AgentState::Prompting(_)) => {
                 if self.call.is_some() && self.call != report.call {
-                    return Heard::Same;
+                    return Applied::Same;
                 }
                 self.activity += 1;
                 self.become_state(AgentState::Working, report, at)
             }
-            _ => Heard::Same,
+            _ => Applied::Same,
         }
     }
 
-    fn become_state(&mut self, state: AgentState, report: &AgentReport, at: Timestamp) -> Heard {
+    fn become_state(&mut self, state: AgentState, report: &AgentReport, at: Timestamp) -> Applied {
         if self.state == state {
-            return Heard::Same;
+            return Applied::Same;
         }
         self.set(state, report, at);
-        Heard::Changed
+        Applied::Changed
     }
 
     fn set(&mut self, state: AgentState, report: &AgentReport, at: Timestamp) {
@@ -651,7 +662,7 @@ impl Agent {
 
     /// Takes over what a report tells beside the state.
     fn learn(&mut self, report: &AgentReport) {
-        self.hooked |= report.source == Source::Hook;
+        self.hooked |= report.source == StateSource::Hook;
         let keep = |known: &mut Option<String>, told: &Option<String>| {
             if told.is_some() {
                 known.clone_from(told);
@@ -668,10 +679,10 @@ impl Agent {
         // A call is over when its end is told, or the next event does not name it; a dialog when the
         // screen shows another or none.
         let is_prompting = matches!(self.state, AgentState::Prompting(_));
-        if report.source == Source::Screen && is_prompting {
+        if report.source == StateSource::Screen && is_prompting {
             // The screen names no call: it shows in its own words what the last one waits for.
             keep(&mut self.about, &report.about);
-        } else if report.source <= Source::Hook || report.source == Source::Screen {
+        } else if report.source <= StateSource::Hook || report.source == StateSource::Screen {
             let goes_on = |text: &Option<String>| text.clone().filter(|_| !report.call_ended);
             self.tool = goes_on(&report.tool);
             self.about = goes_on(&report.about);

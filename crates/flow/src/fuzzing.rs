@@ -1,9 +1,11 @@
 //! What the fuzz targets call: takes any bytes and must come back.
 
-use anyhook_model::pipeline::{Plan, Work};
+use anyhook_model::pipeline::{PipelinePlan, StepWork};
 use anyhook_model::{RecordId, reaction::Reactions};
 
-use crate::runbook::{Asked, Finding, Format, PipelineDefinition, Runbook, plan, read};
+use crate::runbook::{
+    Finding, PipelineDefinition, PlanRequest, Runbook, RunbookFormat, plan, read,
+};
 
 /// Values that must never be part of a command.
 const VALUES: [&str; 2] = ["'\"; touch gone; $(touch gone)", "other"];
@@ -11,7 +13,7 @@ const VALUES: [&str; 2] = ["'\"; touch gone; $(touch gone)", "other"];
 /// Reads bytes as a runbook of every format, and plans what comes of them.
 pub fn runbook(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    for (format, _) in Format::ALL {
+    for (format, _) in RunbookFormat::ALL {
         let reading = read(&text, format);
         places_are_in(&text, &reading.findings);
         if !reading.is_usable() {
@@ -37,9 +39,9 @@ fn planned(
     runbook: &Runbook,
     pipeline: &PipelineDefinition,
     value: &str,
-) -> Result<Plan, Vec<Finding>> {
+) -> Result<PipelinePlan, Vec<Finding>> {
     let given = pipeline.variables.iter();
-    let asked = Asked {
+    let asked = PlanRequest {
         id: RecordId::from_random(7),
         project: "/project".to_owned(),
         runbook: "/runbook".to_owned(),
@@ -61,12 +63,12 @@ pub fn places_are_in(text: &str, findings: &[Finding]) {
 }
 
 /// Returns the text of every command of a plan.
-fn commands(plan: &Plan) -> Vec<&str> {
+fn commands(plan: &PipelinePlan) -> Vec<&str> {
     let mut commands = Vec::new();
     for step in &plan.steps {
         match &step.work {
-            Work::Shell(shell) => commands.push(shell.run.text.as_str()),
-            Work::Agent(agent) => {
+            StepWork::Shell(shell) => commands.push(shell.run.text.as_str()),
+            StepWork::Agent(agent) => {
                 commands.push(&agent.run.text);
                 let Reactions { on_idle, on_prompt, on_dead, on_error, on_stop } = &agent.reactions;
                 let rules = on_error.iter().map(|rule| &rule.action);

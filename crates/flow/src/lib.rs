@@ -4,8 +4,8 @@
 //! environment; the daemon does what is in the [outbox] and tells those who wait of the [effects](Effects).
 
 pub mod agents;
+pub mod approval_requests;
 pub mod fuzzing;
-pub mod inquiries;
 pub mod monitor;
 pub mod names;
 pub mod outbox;
@@ -15,4 +15,4 @@ pub mod runbook;
 pub mod state;
 
 pub use outbox::{JobId, NoticeName, Outbox};
-pub use state::{Effects, Entry, EntryKind, State};
+pub use state::{DaemonState, EntryKind, StateEffects, StateEntry};

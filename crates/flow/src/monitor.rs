@@ -9,7 +9,7 @@ use anyhook_model::{BusEvent, ProcessName};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::agents::{Agent, Agents, Heard};
+use crate::agents::{Agent, Agents, Applied};
 use anyhook_model::reaction::Reactions;
 
 mod action;
@@ -19,12 +19,12 @@ mod signal;
 mod tally;
 mod visit;
 
-pub use action::{About, Dropped, MonitorAction, Ticket};
-use visit::Visit;
+pub use action::{DecisionSubject, IgnoreReason, MonitorAction, Ticket};
+use visit::MonitoredVisit;
 
 /// What an event comes to: what is to be done, in order, or why nothing is done about it. One that
 /// only changes what is known has no actions.
-pub type MonitorResult = Result<Vec<MonitorAction>, Dropped>;
+pub type MonitorResult = Result<Vec<MonitorAction>, IgnoreReason>;
 
 /// Watches over the agents of one pipeline, one after the other.
 ///
@@ -39,19 +39,19 @@ pub struct Monitor {
     /// The agents of steps that are over.
     former: BTreeSet<String>,
     /// The step an agent works on.
-    visit: Option<Visit>,
+    visit: Option<MonitoredVisit>,
 }
 
 impl Monitor {
     /// An agent begins to work on a step; what was open about another one is closed.
     pub fn enter(&mut self, agent: &str, reactions: Reactions, now: Timestamp) -> MonitorResult {
         if self.ended {
-            return Err(Dropped::Ended);
+            return Err(IgnoreReason::Ended);
         }
         let left = self.leave();
         self.visits += 1;
         self.former.remove(agent);
-        self.visit = Some(Visit::new(self.visits, agent, reactions, now));
+        self.visit = Some(MonitoredVisit::new(self.visits, agent, reactions, now));
         Ok(left)
     }
 
@@ -80,23 +80,23 @@ impl Monitor {
         &mut self,
         event: &BusEvent,
         agents: &Agents,
-        heard: Heard,
+        heard: Applied,
         now: Timestamp,
     ) -> MonitorResult {
         let Some(report) = event.report() else {
-            return Err(Dropped::NoAgent);
+            return Err(IgnoreReason::NoAgent);
         };
         let is_current = self.visit.as_ref().is_some_and(|visit| visit.agent == report.agent);
         let (false, Some(agent)) =
             (!is_current && !self.former.contains(&report.agent), agents.get(&report.agent))
         else {
-            return Err(Dropped::UnknownAgent);
+            return Err(IgnoreReason::UnknownAgent);
         };
         if self.ended {
-            return Err(Dropped::Ended);
+            return Err(IgnoreReason::Ended);
         }
         if !is_current {
-            return Err(Dropped::Stale);
+            return Err(IgnoreReason::Stale);
         }
         self.react(|visit| visit.hear(event, report, agent, heard, now))
     }
@@ -137,10 +137,10 @@ impl Monitor {
     }
 
     /// Tells whether a nudge may be typed right now: to be asked just before typing.
-    pub fn may_nudge(&self, agents: &Agents, rest: u64) -> Result<(), Dropped> {
+    pub fn may_nudge(&self, agents: &Agents, rest: u64) -> Result<(), IgnoreReason> {
         let visit = match &self.visit {
-            _ if self.ended => return Err(Dropped::Ended),
-            None => return Err(Dropped::Stale),
+            _ if self.ended => return Err(IgnoreReason::Ended),
+            None => return Err(IgnoreReason::Stale),
             Some(visit) => visit,
         };
         visit.may_nudge(agents.get(&visit.agent), rest)
@@ -158,7 +158,7 @@ impl Monitor {
 
     /// Returns the open decision: the step waits for a person.
     pub fn waits_for(&self) -> Option<Ticket> {
-        self.visit.as_ref().and_then(Visit::open_decision)
+        self.visit.as_ref().and_then(MonitoredVisit::open_decision)
     }
 
     /// Tells whether an open decision is about a prompt of the agent.
@@ -168,21 +168,21 @@ impl Monitor {
 
     /// Returns until when a time is waited for, so that it can be set again.
     pub fn waits_until(&self) -> Option<Timestamp> {
-        self.visit.as_ref().and_then(Visit::waits_until)
+        self.visit.as_ref().and_then(MonitoredVisit::waits_until)
     }
 
     /// Returns what the agent is told when it wants to stop, while its stop is held.
     pub fn holds_stop(&self) -> Option<String> {
-        self.visit.as_ref().and_then(Visit::holds_stop)
+        self.visit.as_ref().and_then(MonitoredVisit::holds_stop)
     }
 
     fn react_to(
         &mut self,
         agents: &Agents,
-        act: impl FnOnce(&mut Visit, Option<&Agent>) -> MonitorResult,
+        act: impl FnOnce(&mut MonitoredVisit, Option<&Agent>) -> MonitorResult,
     ) -> MonitorResult {
         if self.ended {
-            return Err(Dropped::Ended);
+            return Err(IgnoreReason::Ended);
         }
         self.react(|visit| {
             let agent = agents.get(&visit.agent);
@@ -190,8 +190,8 @@ impl Monitor {
         })
     }
 
-    fn react(&mut self, act: impl FnOnce(&mut Visit) -> MonitorResult) -> MonitorResult {
-        let Some(visit) = &mut self.visit else { return Err(Dropped::Stale) };
+    fn react(&mut self, act: impl FnOnce(&mut MonitoredVisit) -> MonitorResult) -> MonitorResult {
+        let Some(visit) = &mut self.visit else { return Err(IgnoreReason::Stale) };
         let answer = act(visit);
         if let Ok(actions) = &answer
             && actions.iter().any(MonitorAction::ends_step)

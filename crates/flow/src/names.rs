@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhook_model::prefix::Found;
+use anyhook_model::id_prefix::PrefixMatch;
 
 /// A name may be so long.
 pub const LONGEST: usize = 60;
@@ -13,7 +13,7 @@ const TELLING: [&str; 6] = ["task", "title", "issue", "branch", "feature", "name
 
 /// Something that can be named on a command line.
 #[derive(Clone, Debug)]
-pub struct Known<'all> {
+pub struct NamedItem<'all> {
     /// Its id.
     pub id: &'all str,
     /// Its display name.
@@ -26,7 +26,7 @@ pub struct Known<'all> {
 
 /// Why nothing was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotFound {
+pub enum NameError {
     /// Nothing goes by that name.
     Nothing,
     /// Several do: these.
@@ -34,30 +34,30 @@ pub enum NotFound {
 }
 
 /// Finds the id of what a person means: by its id or its name, or by the beginning of either.
-pub fn find(text: &str, all: &[Known<'_>]) -> Result<String, NotFound> {
+pub fn find(text: &str, all: &[NamedItem<'_>]) -> Result<String, NameError> {
     if text.is_empty() {
-        return Err(NotFound::Nothing);
+        return Err(NameError::Nothing);
     }
     if let Some(known) = all.iter().find(|known| known.id == text) {
         return Ok(known.id.to_owned());
     }
     let named = || all.iter().filter(|known| known.name.as_deref() == Some(text));
-    let begins = |known: &&Known<'_>| {
+    let begins = |known: &&NamedItem<'_>| {
         let each = [Some(known.id), known.name.as_deref(), known.also];
         each.into_iter().flatten().any(|name| name.starts_with(text))
     };
     // A name is free again for others when what had it is over.
-    let living: Found<_> = named().filter(|known| known.lives).collect();
+    let living: PrefixMatch<_> = named().filter(|known| known.lives).collect();
     let found =
         living.or_else(|| named().collect()).or_else(|| all.iter().filter(begins).collect());
     match found {
-        Found::Nothing => Err(NotFound::Nothing),
-        Found::One(known) => Ok(known.id.to_owned()),
-        Found::Several(all) => Err(NotFound::Several(all.into_iter().map(shown).collect())),
+        PrefixMatch::Nothing => Err(NameError::Nothing),
+        PrefixMatch::One(known) => Ok(known.id.to_owned()),
+        PrefixMatch::Several(all) => Err(NameError::Several(all.into_iter().map(shown).collect())),
     }
 }
 
-fn shown(known: &Known<'_>) -> String {
+fn shown(known: &NamedItem<'_>) -> String {
     match &known.name {
         Some(name) => format!("{name} ({})", known.id),
         None => known.id.to_owned(),
@@ -136,8 +136,8 @@ fn last_part(path: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn known<'id>(id: &'id str, name: &str, lives: bool) -> Known<'id> {
-        Known { id, name: Some(name.to_owned()), also: None, lives }
+    fn known<'id>(id: &'id str, name: &str, lives: bool) -> NamedItem<'id> {
+        NamedItem { id, name: Some(name.to_owned()), also: None, lives }
     }
 
     #[test]
@@ -153,10 +153,10 @@ mod tests {
         assert_eq!(found("shop"), Ok("x2".to_owned()), "one that lives comes first");
         assert_eq!(found("ba"), Ok("z1".to_owned()));
         assert_eq!(found("y"), Ok("y1".to_owned()));
-        assert_eq!(found("nobody"), Err(NotFound::Nothing));
-        assert_eq!(found(""), Err(NotFound::Nothing));
+        assert_eq!(found("nobody"), Err(NameError::Nothing));
+        assert_eq!(found(""), Err(NameError::Nothing));
         let several = ["shop (x1)", "shop (x2)", "shop-2 (y1)"].map(str::to_owned).to_vec();
-        assert_eq!(found("sho"), Err(NotFound::Several(several)));
+        assert_eq!(found("sho"), Err(NameError::Several(several)));
     }
 
     #[test]

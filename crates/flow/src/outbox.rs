@@ -13,7 +13,7 @@ use anyhook_model::{AgentState, RecordId, Resolution};
 use serde::{Deserialize, Serialize};
 
 use crate::agents::Agent;
-use crate::pipeline::Moment;
+use crate::pipeline::NoticeMoment;
 
 /// What is to be done and is not known to be done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ pub enum NoticeName {
     /// Of an agent: what it is, and the rest it is in.
     Agent(String, NoticeKind, u64),
     /// Of a pipeline: the moment, and how far it was.
-    Pipeline(RecordId, Moment, u64),
+    Pipeline(RecordId, NoticeMoment, u64),
     /// Of the alarms of a journal's record.
     Alarm(RecordId),
 }

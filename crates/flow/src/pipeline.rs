@@ -7,21 +7,22 @@ use std::collections::{BTreeMap, VecDeque};
 
 use anyhook_model::bus::PipelineReport;
 use anyhook_model::pipeline::{
-    PIPELINE_VERSION, Phase, PipelineLine, PipelineView, Plan, VisitState, VisitView, WorkspaceKind,
+    PIPELINE_VERSION, PipelineLine, PipelinePhase, PipelinePlan, PipelineView, VisitState,
+    VisitView, WorkspaceKind,
 };
-use anyhook_model::{BusEvent, Inquiry, RecordId};
+use anyhook_model::{ApprovalRequest, BusEvent, RecordId};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::monitor::Monitor;
 
 mod agent;
-mod course;
 mod job;
 mod question;
+mod transitions;
 
 pub use job::{Job, JobContext, JobResult, JobWork};
-pub use question::{AskedAbout, Question};
+pub use question::{PipelineQuestion, QuestionSubject};
 
 /// So many lines of what happened are kept.
 const LINES: usize = 500;
@@ -35,7 +36,7 @@ pub const AT_ONCE: usize = 256;
 /// How a pipeline is to end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Outcome {
+enum PipelineOutcome {
     Completed,
     Failed(String),
     Cancelled(String),
@@ -44,13 +45,13 @@ enum Outcome {
 /// Where a pipeline stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Course {
+enum PipelineState {
     /// Its workspace is made.
     Preparing,
     /// It is at the last visit's step.
     AtStep,
     /// What the last visit has started is being ended.
-    Leaving(Next),
+    Leaving(NextStep),
     /// Its workspace is being removed.
     CleaningUp,
     /// Nothing more comes.
@@ -60,14 +61,14 @@ enum Course {
 /// What comes after a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Next {
+enum NextStep {
     Step(String),
     Finish,
 }
 
 /// A visit of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Visit {
+pub struct StepVisit {
     /// The step.
     pub step: String,
     state: VisitState,
@@ -99,13 +100,13 @@ pub struct Visit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pipeline {
     /// What to do.
-    pub plan: Plan,
+    pub plan: PipelinePlan,
     created: Timestamp,
     #[serde(default)]
     ended: Option<Timestamp>,
-    course: Course,
+    course: PipelineState,
     #[serde(default)]
-    outcome: Option<Outcome>,
+    outcome: Option<PipelineOutcome>,
     /// Whether its workspace is there.
     #[serde(default)]
     has_root: bool,
@@ -118,11 +119,11 @@ pub struct Pipeline {
     /// How often each step was entered since it was begun or taken up.
     #[serde(default)]
     entries: BTreeMap<String, u32>,
-    visits: Vec<Visit>,
+    visits: Vec<StepVisit>,
     monitor: Monitor,
     jobs: BTreeMap<u32, Job>,
     last_job: u32,
-    question: Option<Question>,
+    question: Option<PipelineQuestion>,
     questions: u32,
     lines: VecDeque<PipelineLine>,
     last_line: u64,
@@ -135,11 +136,11 @@ pub struct PipelineEffects {
     pub told: Vec<BusEvent>,
     /// What a person is asked. Tells whether a hook process that waits for an answer about the same
     /// agent is to be taken instead.
-    pub asked: Option<(Inquiry, bool)>,
+    pub asked: Option<(ApprovalRequest, bool)>,
     /// What a person needs not be asked any more, and why.
     pub dismissed: Vec<(RecordId, String)>,
     /// What is told a person, by moment.
-    pub notice: Option<Moment>,
+    pub notice: Option<NoticeMoment>,
     /// What happened to an agent because of it.
     pub heard: Vec<BusEvent>,
     /// Why the event changed nothing.
@@ -149,7 +150,7 @@ pub struct PipelineEffects {
 /// When a person is told of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Moment {
+pub enum NoticeMoment {
     /// It begins.
     Start,
     /// It is completed.
@@ -179,12 +180,12 @@ pub enum RequestError {
 
 impl Pipeline {
     /// Begins a pipeline.
-    pub fn begin(plan: Plan, now: Timestamp) -> (Self, PipelineEffects) {
+    pub fn begin(plan: PipelinePlan, now: Timestamp) -> (Self, PipelineEffects) {
         let mut pipeline = Self {
             plan,
             created: now,
             ended: None,
-            course: Course::Preparing,
+            course: PipelineState::Preparing,
             outcome: None,
             has_root: false,
             is_ending: false,
@@ -203,25 +204,25 @@ impl Pipeline {
         let report = pipeline.report();
         effects.told.push(BusEvent::PipelineCreated(report));
         pipeline.note(now, "pipeline started");
-        effects.notice = pipeline.plan.notify.on_start.is_some().then_some(Moment::Start);
+        effects.notice = pipeline.plan.notify.on_start.is_some().then_some(NoticeMoment::Start);
         pipeline.prepare(now, &mut effects);
         (pipeline, effects)
     }
 
     /// Returns how far it is.
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> PipelinePhase {
         match (&self.course, &self.outcome) {
-            (Course::Over, Some(Outcome::Completed)) => Phase::Completed,
-            (Course::Over, Some(Outcome::Cancelled(_))) => Phase::Cancelled,
-            (Course::Over, _) => Phase::Failed,
-            _ if self.question.is_some() => Phase::Waiting,
-            _ => Phase::Running,
+            (PipelineState::Over, Some(PipelineOutcome::Completed)) => PipelinePhase::Completed,
+            (PipelineState::Over, Some(PipelineOutcome::Cancelled(_))) => PipelinePhase::Cancelled,
+            (PipelineState::Over, _) => PipelinePhase::Failed,
+            _ if self.question.is_some() => PipelinePhase::Waiting,
+            _ => PipelinePhase::Running,
         }
     }
 
     /// Tells whether nothing more comes.
     pub fn is_over(&self) -> bool {
-        self.course == Course::Over
+        self.course == PipelineState::Over
     }
 
     /// Returns what is to be done or under way.
@@ -235,7 +236,7 @@ impl Pipeline {
     }
 
     /// Returns a visit by its number, from 1.
-    pub fn visit(&self, number: u32) -> Option<&Visit> {
+    pub fn visit(&self, number: u32) -> Option<&StepVisit> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.visits.get(index)
     }
@@ -246,12 +247,12 @@ impl Pipeline {
     }
 
     /// Returns the visit it is at, if it is at one.
-    pub fn present(&self) -> Option<&Visit> {
+    pub fn present(&self) -> Option<&StepVisit> {
         self.visits.last().filter(|visit| visit.ended.is_none())
     }
 
     /// Returns the visit of an agent.
-    pub fn visit_of(&self, agent: &str) -> Option<&Visit> {
+    pub fn visit_of(&self, agent: &str) -> Option<&StepVisit> {
         self.visits.iter().rev().find(|visit| visit.agent.as_deref() == Some(agent))
     }
 
@@ -261,23 +262,23 @@ impl Pipeline {
     }
 
     /// Returns the open question.
-    pub fn question(&self) -> Option<&Question> {
+    pub fn question(&self) -> Option<&PipelineQuestion> {
         self.question.as_ref()
     }
 
     /// Returns when a time that it waits for is there.
     pub fn waits_until(&self) -> Option<Timestamp> {
-        self.monitor.waits_until().filter(|_| self.course == Course::AtStep)
+        self.monitor.waits_until().filter(|_| self.course == PipelineState::AtStep)
     }
 
     /// Returns what is told a person at a moment.
-    pub fn notice(&self, moment: Moment) -> Option<&str> {
+    pub fn notice(&self, moment: NoticeMoment) -> Option<&str> {
         let notify = &self.plan.notify;
         match moment {
-            Moment::Start => &notify.on_start,
-            Moment::Done => &notify.on_done,
-            Moment::Fail => &notify.on_fail,
-            Moment::Cancel => &notify.on_cancel,
+            NoticeMoment::Start => &notify.on_start,
+            NoticeMoment::Done => &notify.on_done,
+            NoticeMoment::Fail => &notify.on_fail,
+            NoticeMoment::Cancel => &notify.on_cancel,
         }
         .as_deref()
     }
@@ -332,7 +333,7 @@ impl Pipeline {
         Some(format!("{run}.{step}{number}"))
     }
 
-    fn view_of(&self, number: u32, visit: &Visit, output: &dyn Fn(u32) -> String) -> VisitView {
+    fn view_of(&self, number: u32, visit: &StepVisit, output: &dyn Fn(u32) -> String) -> VisitView {
         let waits = self.question.as_ref().filter(|_| visit.ended.is_none());
         VisitView {
             number,
@@ -349,8 +350,8 @@ impl Pipeline {
     fn why(&self) -> Option<String> {
         match (&self.question, &self.outcome) {
             (Some(question), _) => Some(question.text.clone()),
-            (None, Some(Outcome::Failed(why))) => Some(why.clone()),
-            (None, Some(Outcome::Cancelled(by))) => Some(format!("cancelled by {by}")),
+            (None, Some(PipelineOutcome::Failed(why))) => Some(why.clone()),
+            (None, Some(PipelineOutcome::Cancelled(by))) => Some(format!("cancelled by {by}")),
             _ => None,
         }
     }

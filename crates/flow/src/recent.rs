@@ -3,27 +3,27 @@
 
 use std::collections::VecDeque;
 
-use anyhook_model::daemon::{Subject, Told};
+use anyhook_model::daemon::{PublishedEvent, Subject};
 use anyhook_model::{BusEvent, RecordId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::state::{Effects, Entry, EntryKind, State};
+use crate::state::{DaemonState, EntryKind, StateEffects, StateEntry};
 
 /// So many events are kept.
 pub const KEPT: usize = 2_000;
 
 /// The latest events, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Recent {
+pub struct RecentEvents {
     /// Every event with a higher number is kept; none if nothing was kept yet.
     after: Option<u64>,
-    told: VecDeque<Told>,
+    told: VecDeque<PublishedEvent>,
 }
 
-impl Recent {
+impl RecentEvents {
     /// Keeps what an entry told; call it for every entry, also for those that told nothing.
-    fn keep(&mut self, sequence: u64, told: &[Told]) {
+    fn keep(&mut self, sequence: u64, told: &[PublishedEvent]) {
         let after = self.after.get_or_insert(sequence.saturating_sub(1));
         self.told.extend(told.iter().cloned());
         while self.told.len() > KEPT {
@@ -37,14 +37,14 @@ impl Recent {
     }
 
     /// Returns everything after a number; none if that goes further back than what is kept.
-    pub fn after(&self, sequence: u64) -> Option<impl Iterator<Item = &Told>> {
+    pub fn after(&self, sequence: u64) -> Option<impl Iterator<Item = &PublishedEvent>> {
         let reaches = self.after.is_some_and(|after| after <= sequence);
         reaches.then(|| self.told.iter().filter(move |told| told.sequence > sequence))
     }
 
     /// Returns the event that a record of the journal told, as far as it is kept.
-    pub fn of_record(&self, record: &RecordId) -> Option<&Told> {
-        let is_it = |told: &&Told| {
+    pub fn from_record(&self, record: &RecordId) -> Option<&PublishedEvent> {
+        let is_it = |told: &&PublishedEvent| {
             told.part == 0
                 && told.event.report().and_then(|report| report.record.as_ref()) == Some(record)
         };
@@ -52,23 +52,28 @@ impl Recent {
     }
 
     /// Returns what was heard since then, as far as it is kept.
-    pub fn since(&self, moment: Timestamp) -> impl Iterator<Item = &Told> {
+    pub fn since(&self, moment: Timestamp) -> impl Iterator<Item = &PublishedEvent> {
         self.told.iter().filter(move |told| told.heard >= moment)
     }
 }
 
-impl State {
+impl DaemonState {
     /// Keeps what an entry and its effects tell, and returns it.
-    pub fn keep_told(&mut self, sequence: u64, entry: &Entry, effects: &Effects) -> Vec<Told> {
+    pub fn keep_told(
+        &mut self,
+        sequence: u64,
+        entry: &StateEntry,
+        effects: &StateEffects,
+    ) -> Vec<PublishedEvent> {
         let dropped = effects.dropped.map(str::to_owned);
         let heard = match &entry.what {
             EntryKind::Happened(event) => Some((&**event, dropped)),
             _ => None,
         };
         let followed = effects.followed.iter().map(|event| (event, None));
-        let told: Vec<Told> = (0..)
+        let told: Vec<PublishedEvent> = (0..)
             .zip(heard.into_iter().chain(followed))
-            .map(|(part, (event, dropped))| Told {
+            .map(|(part, (event, dropped))| PublishedEvent {
                 sequence,
                 part,
                 heard: entry.at,
@@ -124,8 +129,8 @@ mod tests {
 
     use super::*;
 
-    fn told(sequence: u64, part: u32) -> Told {
-        Told {
+    fn told(sequence: u64, part: u32) -> PublishedEvent {
+        PublishedEvent {
             sequence,
             part,
             heard: Timestamp::from_second(i64::try_from(sequence).unwrap()).unwrap(),
@@ -137,7 +142,7 @@ mod tests {
 
     #[test]
     fn those_who_follow_continue_where_they_were() {
-        let mut recent = Recent::default();
+        let mut recent = RecentEvents::default();
         assert!(recent.after(0).is_none(), "nothing is known of what was before");
         recent.keep(8, &[told(8, 0), told(8, 1)]);
         recent.keep(9, &[]);
@@ -154,7 +159,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded_and_has_no_gaps() {
-        let mut recent = Recent::default();
+        let mut recent = RecentEvents::default();
         for sequence in 1..=2 * KEPT as u64 {
             recent.keep(sequence, &[told(sequence, 0), told(sequence, 1)]);
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! text ──hcl, toml──▶ tree ──read──▶ Runbook ──check──▶ findings
-//!                                       └──────plan──▶ Plan
+//!                                       └──────plan──▶ PipelinePlan
 //! ```
 //!
 //! Both formats become the same tree, so that all that comes after it exists once. Nothing here
@@ -12,6 +12,7 @@ use std::collections::HashSet;
 
 mod check;
 mod definition;
+mod duplicates;
 pub(crate) mod finding;
 mod hcl;
 mod plan;
@@ -20,29 +21,29 @@ mod shell;
 mod template;
 mod toml;
 pub(crate) mod tree;
-mod twice;
 
 pub use check::circles;
 pub use definition::{
-    AgentDefinition, LocalDefinition, Name, NotifyDefinition, PipelineDefinition, PromptDefinition,
-    ReactionText, Runbook, StepDefinition, VariableDefinition, WorkDefinition, WorkspaceDefinition,
+    AgentDefinition, LocalDefinition, NotifyDefinition, PipelineDefinition, PromptDefinition,
+    ReactionText, Runbook, SpannedName, StepDefinition, VariableDefinition, WorkDefinition,
+    WorkspaceDefinition,
 };
 pub use finding::{Finding, Severity, Span};
-pub use plan::{Asked, plan};
-pub use read::Reader;
-pub use template::{Piece, Reference, Template};
-pub use tree::{Entry, Key, Kind, Map, Node, Text};
+pub use plan::{PlanRequest, plan};
+pub use read::TreeReader;
+pub use template::{Template, TemplatePiece, TemplateReference};
+pub use tree::{MapEntry, MapKey, Node, NodeKind, NodeMap, NodeText};
 
 /// The formats of runbooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum RunbookFormat {
     /// HCL, in files that end with `.hcl`.
     Hcl,
     /// TOML, in files that end with `.toml`.
     Toml,
 }
 
-impl Format {
+impl RunbookFormat {
     /// Every format, by the extension of its files.
     pub const ALL: [(Self, &'static str); 2] = [(Self::Hcl, "hcl"), (Self::Toml, "toml")];
 
@@ -57,14 +58,14 @@ const FINDINGS: usize = 100;
 
 /// A runbook as far as it could be read, and what is wrong with it.
 #[derive(Clone, Debug, Default)]
-pub struct Reading {
+pub struct ParsedRunbook {
     /// What it says; of use only if nothing is wrong with it.
     pub runbook: Runbook,
     /// What is wrong with it or worth knowing, in the order of the text.
     pub findings: Vec<Finding>,
 }
 
-impl Reading {
+impl ParsedRunbook {
     /// Tells whether it can be used.
     pub fn is_usable(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity == Severity::Note)
@@ -72,10 +73,10 @@ impl Reading {
 }
 
 /// Reads a text as a tree; none if it is not in its format at all.
-pub fn tree(text: &str, format: Format) -> (Option<Node>, Vec<Finding>) {
+pub fn tree(text: &str, format: RunbookFormat) -> (Option<Node>, Vec<Finding>) {
     match format {
-        Format::Hcl => hcl::tree(text),
-        Format::Toml => toml::tree(text),
+        RunbookFormat::Hcl => hcl::tree(text),
+        RunbookFormat::Toml => toml::tree(text),
     }
 }
 
@@ -105,16 +106,16 @@ pub fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
 }
 
 /// Reads a runbook.
-pub fn read(text: &str, format: Format) -> Reading {
+pub fn read(text: &str, format: RunbookFormat) -> ParsedRunbook {
     let (tree, mut findings) = tree(text, format);
     let Some(tree) = tree else {
-        return Reading { runbook: Runbook::default(), findings: in_order(findings) };
+        return ParsedRunbook { runbook: Runbook::default(), findings: in_order(findings) };
     };
     let (runbook, more) = read::runbook(&tree);
     findings.extend(more);
     findings.extend(check::check(&runbook));
     let findings = in_order(findings);
-    Reading { runbook, findings }
+    ParsedRunbook { runbook, findings }
 }
 
 #[cfg(test)]

@@ -1,33 +1,33 @@
 //! All the daemon knows: a fold over what happened.
 //!
-//! [`State::apply`] is the only way it changes. What it returns concerns those who are connected just
+//! [`DaemonState::apply`] is the only way it changes. What it returns concerns those who are connected just
 //! now. What must be done even if the daemon is killed before it gets to it is in the state itself,
 //! in the [outbox](Outbox), until an entry says that it was done.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhook_model::approval_request::{ApprovalEnding, ApprovalKind};
 use anyhook_model::bus::AgentReport;
-use anyhook_model::inquiry::{Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{BusEvent, Inquiry, Plan, RecordId, Resolution, Source};
+use anyhook_model::{ApprovalRequest, BusEvent, PipelinePlan, RecordId, Resolution, StateSource};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::agents::Agents;
-use crate::inquiries::{Inquiries, without_answer};
+use crate::approval_requests::{ApprovalRequests, without_answer};
 use crate::outbox::{NoticeName, Outbox};
 use crate::pipeline::{JobResult, Pipelines};
-use crate::recent::Recent;
+use crate::recent::RecentEvents;
 
 mod apply;
 mod pipelines;
 
-use self::apply::Applying;
+use self::apply::EntryApplication;
 
 /// One step of what the daemon stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct StateEntry {
     /// When the daemon received it.
     pub at: Timestamp,
     /// What it is.
@@ -49,7 +49,7 @@ pub enum EntryKind {
     /// A decision is in the journal.
     Journaled(RecordId),
     /// A pipeline begins.
-    PipelineBegun(Box<Plan>),
+    PipelineBegun(Box<PipelinePlan>),
     /// A person wants a pipeline to end.
     PipelineCancelled {
         /// The pipeline.
@@ -82,7 +82,7 @@ pub enum EntryKind {
 
 /// What follows from an entry for those who are connected just now.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Effects {
+pub struct StateEffects {
     /// Answers for the hook processes that wait for them.
     pub answers: Vec<Resolution>,
     /// What happened because of it, and is part of it, for those who follow.
@@ -93,11 +93,11 @@ pub struct Effects {
 
 /// All the daemon knows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct DaemonState {
     /// Every agent.
     pub agents: Agents,
     /// What waits for a person.
-    pub inquiries: Inquiries,
+    pub inquiries: ApprovalRequests,
     /// What is to be done in the world.
     pub outbox: Outbox,
     /// Every pipeline.
@@ -105,18 +105,22 @@ pub struct State {
     pub pipelines: Pipelines,
     /// What happened lately.
     #[serde(default)]
-    pub recent: Recent,
+    pub recent: RecentEvents,
     /// Where the journal is read on.
     pub journal: Option<Value>,
     /// Where the logs are read on, by file.
     pub logs: BTreeMap<String, Value>,
 }
 
-impl State {
+impl DaemonState {
     /// Takes one entry in. `wanted` are the kinds of notices that a person wants.
-    pub fn apply(&mut self, entry: &Entry, wanted: &BTreeSet<NoticeKind>) -> Effects {
-        let mut applying =
-            Applying { state: self, at: entry.at, wanted, effects: Effects::default() };
+    pub fn apply(&mut self, entry: &StateEntry, wanted: &BTreeSet<NoticeKind>) -> StateEffects {
+        let mut applying = EntryApplication {
+            state: self,
+            at: entry.at,
+            wanted,
+            effects: StateEffects::default(),
+        };
         applying.apply(&entry.what);
         applying.effects
     }
@@ -150,29 +154,29 @@ impl State {
         let Some(report) = event.report() else { return Vec::new() };
         let is_over = matches!(event, BusEvent::AgentExited(_) | BusEvent::AgentGone(_));
         let why = if is_over { "the agent has ended" } else { "the agent continued on its own" };
-        let is_meant = |inquiry: &&Inquiry| {
+        let is_meant = |inquiry: &&ApprovalRequest| {
             // What happened before it was asked says nothing about it.
             let is_later = report.at.is_none_or(|at| at > inquiry.created);
             // A pipeline knows itself when its question needs no answer any more.
-            let is_own = inquiry.kind == InquiryKind::Escalation
+            let is_own = inquiry.kind == ApprovalKind::Escalation
                 && self.pipelines.asking(&inquiry.id).is_some();
             // A gate is about no agent, whatever one may call itself.
-            let is_gate = inquiry.kind == InquiryKind::Gate;
+            let is_gate = inquiry.kind == ApprovalKind::Gate;
             is_later
                 && !is_own
                 && !is_gate
                 && match event {
                     _ if is_over => true,
                     // An agent that asks for a person may well do something meanwhile.
-                    _ if inquiry.kind == InquiryKind::Escalation => false,
-                    BusEvent::AgentInput(report) => report.source <= Source::Hook,
+                    _ if inquiry.kind == ApprovalKind::Escalation => false,
+                    BusEvent::AgentInput(report) => report.source <= StateSource::Hook,
                     // A log may tell late of a rest before the question.
                     BusEvent::AgentIdle(report) => {
-                        report.source <= Source::Hook || report.broken_off
+                        report.source <= StateSource::Hook || report.broken_off
                     }
                     // Calls run beside each other: only that this one runs or has ended tells.
                     BusEvent::AgentWorking(report) => {
-                        let tells = report.call_ended || report.source == Source::Process;
+                        let tells = report.call_ended || report.source == StateSource::Process;
                         tells && is_about(inquiry, report)
                     }
                     _ => false,
@@ -181,12 +185,12 @@ impl State {
         self.inquiries
             .open_about(&report.agent)
             .filter(is_meant)
-            .map(|inquiry| without_answer(inquiry, Ending::Dismissed, why, now))
+            .map(|inquiry| without_answer(inquiry, ApprovalEnding::Dismissed, why, now))
             .collect()
     }
 }
 
-fn is_about(inquiry: &Inquiry, report: &AgentReport) -> bool {
+fn is_about(inquiry: &ApprovalRequest, report: &AgentReport) -> bool {
     match (&inquiry.digest, &report.call) {
         (Some(digest), Some(call)) => digest.starts_with(call.as_str()),
         _ => false,

@@ -14,11 +14,11 @@ use rustix::fs::{FileType, fstat, stat};
 use rustix::io::{Errno, write};
 use rustix::stdio::{stderr, stdout};
 
+use crate::daemon_approver::DaemonApprover;
 use crate::environment::{Environment, folder};
 use crate::payload;
-use crate::person::ThroughDaemon;
 use crate::presence;
-use crate::request::Request;
+use crate::request::HookCall;
 use crate::watchdog;
 
 /// So much of a refused event goes into the journal.
@@ -26,7 +26,7 @@ const KEPT_OF_REFUSED: usize = 1024 * 1024;
 
 /// Answers the payload on standard input. Most events need no `anyhook`: where it is, is found out
 /// when one does.
-pub fn answer(request: &Request, anyhook: fn() -> Option<PathBuf>) -> u8 {
+pub fn answer(request: &HookCall, anyhook: fn() -> Option<PathBuf>) -> u8 {
     let Answered { reply, daemon_needed } = reply(request, anyhook);
     watchdog::answering(if reply.blocks { exit_code::BLOCKED } else { reply.exit_code });
     // A host that no longer listens has its answer: the exit code.
@@ -96,7 +96,7 @@ fn is_read(stream: impl AsFd) -> Result<(), Errno> {
     if is_device && found.st_rdev == null.st_rdev { Err(Errno::BADF) } else { Ok(()) }
 }
 
-fn reply(request: &Request, anyhook: fn() -> Option<PathBuf>) -> Answered {
+fn reply(request: &HookCall, anyhook: fn() -> Option<PathBuf>) -> Answered {
     let environment = Environment::of(None, &request.folders);
     let state = environment.places.state.as_deref();
     watchdog::may_block(request.may_be_tool_call());
@@ -110,13 +110,13 @@ fn reply(request: &Request, anyhook: fn() -> Option<PathBuf>) -> Answered {
         now: now(),
         agent_id: environment.agent_id,
     };
-    let mut engine = Engine::new(environment.places).with_person(ThroughDaemon { anyhook });
+    let mut engine = Engine::new(environment.places).with_person(DaemonApprover { anyhook });
     engine.find_binary_by(anyhook);
     if let Some(trouble) = trouble {
         let kept = &payload[..payload.len().min(KEPT_OF_REFUSED)];
         return engine.refuse(request.host, &DecodeError::NotTaken(trouble), kept, &caller).into();
     }
-    engine.be_hook_process(watchdog::is_ignored);
+    engine.configure_for_hook_process(watchdog::is_ignored);
     engine.tell_kind_to(note_kind);
     let reply = engine.dispatch(request.host, payload, &caller, request.left());
     // Tool calls are many, and what they cost is waited for: only those of an agent that the daemon

@@ -33,7 +33,7 @@ use anyhook_engine::Places;
 use anyhook_engine::regular_file::open_own;
 use anyhook_engine::run::environment::of_places;
 use anyhook_model::daemon::StartedBy;
-use anyhook_socket::{Folder, peer};
+use anyhook_socket::{DaemonFolder, peer};
 use rustix::fs::OFlags;
 
 /// The argument that makes the program the starter; who starts the daemon comes after it.
@@ -76,7 +76,7 @@ const LOG_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// Starts the daemon for a command, and does not wait for it: the starter ends with success when the
 /// daemon listens, and with failure if it ended before.
-pub fn start_in_background(anyhook: Option<&Path>, folder: &Folder) -> io::Result<Child> {
+pub fn start_in_background(anyhook: Option<&Path>, folder: &DaemonFolder) -> io::Result<Child> {
     start_in_background_with(anyhook, folder, Vec::new(), StartedBy::Command)
 }
 
@@ -84,7 +84,7 @@ pub fn start_in_background(anyhook: Option<&Path>, folder: &Folder) -> io::Resul
 /// its folders.
 pub fn start_in_background_with(
     anyhook: Option<&Path>,
-    folder: &Folder,
+    folder: &DaemonFolder,
     variables: Vec<(OsString, OsString)>,
     by: StartedBy,
 ) -> io::Result<Child> {
@@ -95,7 +95,7 @@ pub fn start_in_background_with(
 /// `turn` as its standard input, and with it the lock until the daemon listens.
 pub(crate) fn restart_in_background(
     anyhook: Option<&Path>,
-    folder: &Folder,
+    folder: &DaemonFolder,
     places: &Places,
     by: StartedBy,
     turn: File,
@@ -115,7 +115,7 @@ pub(crate) fn restart_in_background(
 /// caller sets.
 fn starter(
     anyhook: Option<&Path>,
-    folder: &Folder,
+    folder: &DaemonFolder,
     variables: Vec<(OsString, OsString)>,
     by: StartedBy,
 ) -> io::Result<Command> {
@@ -135,7 +135,7 @@ fn starter(
 }
 
 /// Is the starter: starts the daemon, and tells whether it listens.
-pub fn run_starter(anyhook: &Path, folder: &Folder, by: StartedBy) -> io::Result<bool> {
+pub fn run_starter(anyhook: &Path, folder: &DaemonFolder, by: StartedBy) -> io::Result<bool> {
     // Our own standard input may be the turn to start it, which ends with us.
     let mut daemon =
         Command::new(anyhook).args([DAEMON_ARGUMENT, by.name()]).stdin(Stdio::null()).spawn()?;
@@ -167,7 +167,7 @@ fn is_kept(name: &str) -> bool {
 }
 
 /// Opens the file that the daemon writes its own log to.
-pub fn open_log(folder: &Folder) -> io::Result<File> {
+pub fn open_log(folder: &DaemonFolder) -> io::Result<File> {
     let path = folder.log();
     if path.metadata().is_ok_and(|metadata| metadata.len() > LOG_LIMIT) {
         std::fs::rename(&path, path.with_extension("log.1"))?;

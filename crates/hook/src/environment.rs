@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhook_engine::Places;
 use anyhook_engine::journal::Journal;
-use anyhook_engine::places::{Folders, find_root};
+use anyhook_engine::places::{FolderOverrides, find_root};
 use anyhook_engine::settings::Settings;
 
 /// What the process was given by its surroundings.
@@ -22,12 +22,12 @@ pub struct Environment {
 impl Environment {
     /// Reads `HOME`, `XDG_CONFIG_HOME` and `XDG_STATE_HOME`; the running program is `anyhook`.
     pub fn read() -> Self {
-        Self::of(running_program(), &Folders::default())
+        Self::of(running_program(), &FolderOverrides::default())
     }
 
     /// As [`read`](Self::read), where `anyhook` is this program, or not known yet, and folders that are
     /// named count more than variables.
-    pub fn of(anyhook: Option<PathBuf>, named: &Folders) -> Self {
+    pub fn of(anyhook: Option<PathBuf>, named: &FolderOverrides) -> Self {
         let places = Places { binary: anyhook, ..Places::discover_with(named) };
         Self {
             places,

@@ -11,17 +11,17 @@
 //! ```
 
 mod answer;
-pub mod beside;
+pub mod daemon_approver;
 pub mod daemon_start;
 pub mod environment;
-pub mod fault;
+pub mod full_binary;
+pub mod panic_hook;
 mod payload;
-pub mod person;
 pub mod presence;
 mod request;
 mod watchdog;
 
 pub use answer::answer;
-pub use anyhook_engine::places::Folders;
+pub use anyhook_engine::places::FolderOverrides;
 pub use environment::Environment;
-pub use request::{Request, find_host};
+pub use request::{HookCall, find_host};

@@ -10,7 +10,7 @@ mod start;
 
 use std::ffi::OsString;
 
-use anyhook_hook::{Request, answer, beside, fault};
+use anyhook_hook::{HookCall, answer, full_binary, panic_hook};
 
 #[cfg(target_env = "musl")]
 #[global_allocator]
@@ -18,12 +18,12 @@ static ALLOCATOR: allocator::Allocator = allocator::Allocator::new();
 
 /// Does what the arguments say and returns the exit code.
 fn run(arguments: &[OsString]) -> u8 {
-    fault::exit_on_panic();
+    panic_hook::exit_on_panic();
     if let Some((first, rest)) = arguments.split_first()
         && first == "hook"
-        && let Some(request) = Request::parse(rest)
+        && let Some(request) = HookCall::parse(rest)
     {
-        return answer(&request, beside::whole);
+        return answer(&request, full_binary::locate);
     }
-    beside::hand_over(arguments)
+    full_binary::exec(arguments)
 }

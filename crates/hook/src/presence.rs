@@ -10,7 +10,7 @@ use anyhook_engine::Places;
 use anyhook_engine::regular_file::open_own;
 use anyhook_engine::run::detached;
 use anyhook_model::daemon::StartedBy;
-use anyhook_socket::Folder;
+use anyhook_socket::DaemonFolder;
 use rustix::fs::OFlags;
 
 use crate::daemon_start::restart_in_background;
@@ -23,13 +23,13 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Where nothing is under way this is one system call. Errors are not reported:
 /// the caller has something else to do, and the next event tries again.
 pub fn revive(places: &Places, anyhook: fn() -> Option<PathBuf>, by: StartedBy) {
-    let Some(folder) = places.state.as_deref().map(Folder::of_state) else { return };
+    let Some(folder) = places.state.as_deref().map(DaemonFolder::in_state_dir) else { return };
     if folder.has_work() && !folder.is_held() && !folder.is_stopped() {
         start(&folder, places, anyhook, by);
     }
 }
 
-fn start(folder: &Folder, places: &Places, anyhook: fn() -> Option<PathBuf>, by: StartedBy) {
+fn start(folder: &DaemonFolder, places: &Places, anyhook: fn() -> Option<PathBuf>, by: StartedBy) {
     // The process that has the turn starts it.
     let Some(turn) = folder.take_turn_to_start() else { return };
     let attempt = folder.revived();
@@ -42,5 +42,5 @@ fn start(folder: &Folder, places: &Places, anyhook: fn() -> Option<PathBuf>, by:
     let flags = OFlags::WRONLY | OFlags::CREATE;
     let _ = open_own(&attempt, flags).and_then(|file| file.set_modified(SystemTime::now()));
     let started = restart_in_background(anyhook().as_deref(), folder, places, by, turn);
-    let _ = started.map(detached::take_leave_of);
+    let _ = started.map(detached::remember_detached);
 }

@@ -4,27 +4,27 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhook_engine::places::Folders;
+use anyhook_engine::places::FolderOverrides;
 use anyhook_model::{Host, OpenFormat};
 
 /// A call by an agent.
 #[expect(missing_debug_implementations, reason = "a host is not shown")]
-pub struct Request {
+pub struct HookCall {
     pub(crate) host: &'static dyn Host,
     /// When we were called: the deadline counts from here.
     pub(crate) began: Instant,
     pub(crate) deadline: Option<Duration>,
-    pub(crate) folders: Folders,
+    pub(crate) folders: FolderOverrides,
     is_tool_event: bool,
 }
 
-impl Request {
+impl HookCall {
     /// Reads the arguments after `hook`; anything unusual is left to the argument parser of
     /// `anyhook`, which explains it.
     pub fn parse(arguments: &[OsString]) -> Option<Self> {
         let mut host = None;
         let mut deadline = None;
-        let mut folders = Folders::default();
+        let mut folders = FolderOverrides::default();
         let mut is_tool_event = false;
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
@@ -72,13 +72,13 @@ impl Request {
     pub fn new(host: &str, deadline: Option<Duration>) -> Option<Self> {
         let host = find_host(host)?;
         let began = Instant::now();
-        let folders = Folders::default();
+        let folders = FolderOverrides::default();
         Some(Self { host, began, deadline, folders, is_tool_event: false })
     }
 
     /// Has folders that are named count, whatever the environment says.
     #[must_use]
-    pub fn with_folders(self, folders: Folders) -> Self {
+    pub fn with_folders(self, folders: FolderOverrides) -> Self {
         Self { folders, ..self }
     }
 
@@ -111,7 +111,7 @@ mod tests {
 
     fn parsed(line: &str) -> Option<(&'static str, Option<u64>)> {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        let request = Request::parse(&words)?;
+        let request = HookCall::parse(&words)?;
         let deadline = request.deadline.map(|deadline| deadline.as_millis().try_into().unwrap());
         Some((request.host.id(), deadline))
     }
@@ -133,16 +133,19 @@ mod tests {
     fn folders_and_kind_are_read() {
         let words = "codex --deadline-ms 5 --home /h --config /c/agents --state /s --tool-event";
         let words: Vec<OsString> = words.split_whitespace().map(OsString::from).collect();
-        let request = Request::parse(&words).unwrap();
+        let request = HookCall::parse(&words).unwrap();
         let folder = |path: &str| Some(PathBuf::from(path));
-        let folders =
-            Folders { home: folder("/h"), config: folder("/c/agents"), state: folder("/s") };
+        let folders = FolderOverrides {
+            home: folder("/h"),
+            config: folder("/c/agents"),
+            state: folder("/s"),
+        };
         assert_eq!(request.folders, folders);
         assert!(request.may_be_tool_call());
-        let prompt = Request::parse(&words[..words.len() - 1]).unwrap();
+        let prompt = HookCall::parse(&words[..words.len() - 1]).unwrap();
         assert!(!prompt.may_be_tool_call(), "an installed entry says if it is for tools");
-        let plain = Request::parse(&words[..1]).unwrap();
-        assert_eq!(plain.folders, Folders::default());
+        let plain = HookCall::parse(&words[..1]).unwrap();
+        assert_eq!(plain.folders, FolderOverrides::default());
         assert!(plain.may_be_tool_call(), "nothing is known of it");
     }
 
@@ -173,6 +176,6 @@ mod tests {
     #[test]
     fn what_is_no_text_is_no_host() {
         use std::os::unix::ffi::OsStringExt;
-        assert!(Request::parse(&[OsString::from_vec(vec![0xff])]).is_none());
+        assert!(HookCall::parse(&[OsString::from_vec(vec![0xff])]).is_none());
     }
 }

@@ -1,11 +1,11 @@
 //! What a record of the journal tells of an agent's state.
 
+use anyhook_model::approval_request::AgentQuestion;
 use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport, AlarmReport};
-use anyhook_model::inquiry::AgentQuestion;
 use anyhook_model::json::shorten;
 use anyhook_model::{
     Alarm, AlarmKind, BusEvent, Caller, Effect, EventKind, Host, PromptType, Record, RecordId,
-    Source, agent,
+    StateSource, agent,
 };
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub fn record(id: RecordId, at: jiff::Timestamp, event: &BusEvent) -> Record {
 }
 
 /// Returns what a record tells of its agent; none if it tells nothing.
-pub fn of_record(record: &Record) -> Option<BusEvent> {
+pub fn from_record(record: &Record) -> Option<BusEvent> {
     if record.host == OURS {
         return told(record);
     }
@@ -122,8 +122,12 @@ pub fn of_agent(record: &Record, id: String) -> Option<BusEvent> {
         },
         EventKind::Notification => {
             // Told of late: second-hand, though it comes by a native event.
-            let report =
-                AgentReport { source: Source::Notification, tool: None, about: None, ..report };
+            let report = AgentReport {
+                source: StateSource::Notification,
+                tool: None,
+                about: None,
+                ..report
+            };
             match notice(record, &payload()) {
                 Some(PromptType::Idle) => Some(BusEvent::AgentIdle(report)),
                 Some(prompt_type) => {
@@ -160,7 +164,7 @@ fn report(record: &Record, agent: String) -> AgentReport {
     let questions = questions(record);
     AgentReport {
         agent,
-        source: Source::Hook,
+        source: StateSource::Hook,
         at: Some(record.at),
         host: Some(record.host.clone()),
         session: record.session.clone(),
@@ -226,7 +230,7 @@ fn told(record: &Record) -> Option<BusEvent> {
     report.at = Some(record.at);
     report.record = Some(record.id.clone());
     // Nobody can pass for a host's own event.
-    report.source = if is_signal { Source::Signal } else { Source::Notification };
+    report.source = if is_signal { StateSource::Signal } else { StateSource::Notification };
     report.process = None;
     report.agent = shorten(&report.agent, AGENT_LIMIT);
     if let BusEvent::AgentSignal(signal) = &mut event {
@@ -285,7 +289,7 @@ mod tests {
     }
 
     fn says(record: &Record) -> String {
-        match of_record(record) {
+        match from_record(record) {
             None => "nothing".to_owned(),
             Some(BusEvent::AgentPrompt(prompt)) => prompt.prompt_type.name().to_owned(),
             Some(BusEvent::AgentFailed(failed)) => failed.kind.name().to_owned(),
@@ -345,7 +349,7 @@ mod tests {
         assert_eq!(decided("permission_request", Effect::Deny), "agent:working");
         let mut denied = record_of("claude-code", "before_tool");
         denied.tool = Some("Shell".to_owned());
-        let tool = |record: &Record| of_record(record).unwrap().report().unwrap().tool.clone();
+        let tool = |record: &Record| from_record(record).unwrap().report().unwrap().tool.clone();
         assert_eq!(tool(&denied).as_deref(), Some("Shell"));
         denied.verdict.effect = Some(Effect::Deny);
         assert_eq!(tool(&denied), None, "it does not begin");
@@ -390,7 +394,7 @@ mod tests {
             record.event = event.kind;
             record.tool = event.tool.map(|tool| tool.name);
             record.call_digest = Some("sha256:ab".to_owned());
-            let Some(BusEvent::AgentWorking(report)) = of_record(&record) else {
+            let Some(BusEvent::AgentWorking(report)) = from_record(&record) else {
                 panic!("{name} of {tool}: {}", says(&record))
             };
             assert!(report.call_ended, "{name} of {tool}: others may still be asked about");
@@ -411,7 +415,7 @@ mod tests {
             let mut record = record_of(host, event);
             record.tool = Some(tool.to_owned());
             record.payload = Some(Payload::new(payload.to_string().as_bytes()));
-            let event = of_record(&record).unwrap();
+            let event = from_record(&record).unwrap();
             let report = event.report().unwrap();
             let is_told = report.about.as_deref() == Some("Which colour? (red, blue)");
             assert_eq!(is_told, !report.questions.is_empty());
@@ -471,11 +475,11 @@ mod tests {
     #[test]
     fn an_agent_has_the_id_it_was_given() {
         let mut record = record_of("codex", "before_stop");
-        assert_eq!(of_record(&record).unwrap().report().unwrap().agent, "codex:s");
+        assert_eq!(from_record(&record).unwrap().report().unwrap().agent, "codex:s");
         record.agent_id = Some("mine".to_owned());
-        assert_eq!(of_record(&record).unwrap().report().unwrap().agent, "mine");
+        assert_eq!(from_record(&record).unwrap().report().unwrap().agent, "mine");
         (record.agent_id, record.session) = (None, None);
-        assert_eq!(of_record(&record), None, "nobody knows whose it is");
+        assert_eq!(from_record(&record), None, "nobody knows whose it is");
     }
 
     #[test]
@@ -486,18 +490,18 @@ mod tests {
             message: Some("look".to_owned()),
         });
         let emitted = record(RecordId::from_text("x"), Timestamp::UNIX_EPOCH, &signal);
-        let Some(BusEvent::AgentSignal(read)) = of_record(&emitted) else { panic!("no signal") };
-        assert_eq!((read.report.source, read.kind), (Source::Signal, SignalKind::Escalate));
+        let Some(BusEvent::AgentSignal(read)) = from_record(&emitted) else { panic!("no signal") };
+        assert_eq!((read.report.source, read.kind), (StateSource::Signal, SignalKind::Escalate));
 
         let text =
             r#"{"type":"agent:gone","agent":"a","source":"hook","process":{"pid":1,"started":1}}"#;
         let mut forged = record_of(OURS, "agent:gone");
         forged.payload = Some(Payload::new(text.as_bytes()));
-        let forged = of_record(&forged).unwrap();
+        let forged = from_record(&forged).unwrap();
         let report = forged.report().unwrap();
-        assert_eq!((report.source, &report.process), (Source::Notification, &None));
+        assert_eq!((report.source, &report.process), (StateSource::Notification, &None));
         let mut other = record_of(OURS, "whatever");
         other.payload = Some(Payload::new(b"{\"type\":\"whatever\"}"));
-        assert_eq!(of_record(&other), None);
+        assert_eq!(from_record(&other), None);
     }
 }

@@ -7,7 +7,7 @@ pub const ARGUMENT: &str = "{argument}";
 
 /// A command, in no agent's words yet.
 #[derive(Clone, Copy, Debug)]
-pub struct Command<'text> {
+pub struct HostCommand<'text> {
     /// Its name, without a slash.
     pub name: &'text str,
     /// What it does, in a line.
@@ -31,7 +31,7 @@ pub struct CommandFile {
     pub call: String,
 }
 
-impl Command<'_> {
+impl HostCommand<'_> {
     /// Returns the prompt with the agent's own word for the argument.
     fn prompt(&self, argument: &str) -> String {
         self.prompt.trim().replace(ARGUMENT, argument)

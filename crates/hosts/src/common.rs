@@ -1,12 +1,12 @@
 //! Decoding the payloads of Claude Code and of the hosts that follow its shape.
 
-use anyhook_model::event::Doubt;
+use anyhook_model::event::CallDoubt;
 use anyhook_model::open_format::carries_call;
 use anyhook_model::{Caller, DecodeError, Event, EventKind, patch_events};
 use serde_json::{Value, json};
 
 use crate::payload::{CUT, Payload, assistant_message, repeated_id, stop_events};
-use crate::tool::{self, OtherTool, Tool};
+use crate::tool::{self, HostTool, NativeTool};
 
 /// How one host fills the common shape.
 #[derive(Debug)]
@@ -14,9 +14,9 @@ pub struct Common {
     /// The host's id.
     pub host: &'static str,
     /// Its tools.
-    pub tools: &'static [Tool],
+    pub tools: &'static [HostTool],
     /// Those that have no canonical name.
-    pub others: &'static [OtherTool],
+    pub others: &'static [NativeTool],
     /// Whether prompts say who sent them.
     pub prompt: PromptSource,
 }
@@ -46,7 +46,7 @@ impl Common {
             Some(kind) => event.kind = kind,
             // Half a name may be that of a tool's event.
             None if payload.cut => return Err(DecodeError::NotJson(CUT.to_owned())),
-            None if carries_call(&payload.fields) => event.doubt = Some(Doubt::UnknownEvent),
+            None if carries_call(&payload.fields) => event.doubt = Some(CallDoubt::UnknownEvent),
             None => {}
         }
         self.own_fields(&mut event, &mut payload);

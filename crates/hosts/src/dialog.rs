@@ -99,7 +99,7 @@ fn one_spaced(text: &str) -> String {
 
 /// A dialog whose options are one below the other, as an agent is known to show it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownDialog {
     /// Which one it is.
     pub name: &'static str,
     /// What kind of prompt it is.
@@ -115,12 +115,12 @@ pub(crate) struct Known {
     /// How the option that says no begins.
     pub deny: Option<&'static str>,
     /// What it is about.
-    pub about: About,
+    pub about: SubjectLocation,
 }
 
 /// Where a dialog says what it is about.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum About {
+pub(crate) enum SubjectLocation {
     /// Nowhere.
     Nothing,
     /// In the line of the title, after a text.
@@ -131,7 +131,7 @@ pub(crate) enum About {
     Below(&'static str),
 }
 
-impl Known {
+impl KnownDialog {
     /// Reads the dialog from lines that end with it.
     pub fn read(&self, lines: &[&str], marks: &[char]) -> Option<Dialog> {
         let end = lines.iter().rposition(|line| !line.trim().is_empty())?;
@@ -149,10 +149,10 @@ impl Known {
             (allow, deny) => (allow.flatten(), deny.flatten()),
         };
         let about = match self.about {
-            About::Nothing => None,
-            About::After(text) => lines[title].split_once(text).map(|(_, about)| about),
-            About::Title => Some(lines[title]),
-            About::Below(text) => {
+            SubjectLocation::Nothing => None,
+            SubjectLocation::After(text) => lines[title].split_once(text).map(|(_, about)| about),
+            SubjectLocation::Title => Some(lines[title]),
+            SubjectLocation::Below(text) => {
                 let place = lines[..menu_end].iter().rposition(|line| line.contains(text))?;
                 lines[place + 1..menu_end].iter().find(|line| !line.trim().is_empty()).copied()
             }
@@ -228,7 +228,7 @@ impl<'screen> Menu<'screen> {
 
 /// Options that are numbered from 1, with whatever explains them in between.
 #[derive(Debug)]
-pub(crate) struct Numbered<'screen> {
+pub(crate) struct NumberedMenu<'screen> {
     /// What stands behind each number.
     pub options: Vec<&'screen str>,
     /// The one with the mark.
@@ -237,7 +237,7 @@ pub(crate) struct Numbered<'screen> {
     pub first: usize,
 }
 
-impl<'screen> Numbered<'screen> {
+impl<'screen> NumberedMenu<'screen> {
     /// Reads the options; none if the numbers are not what they should be.
     pub fn read(lines: &[&'screen str], marks: &[char]) -> Option<Self> {
         let option = |line: &'screen str| {

@@ -27,20 +27,20 @@ pub fn payload(data: &[u8]) {
 
 /// Reads bytes as the settings of every agent: wired twice is wired once.
 pub fn settings(data: &[u8]) {
-    use crate::wiring::{Call, Scope, Texts};
+    use crate::wiring::{HookInvocation, SettingsScope, SettingsTexts};
     let text = String::from_utf8_lossy(data).into_owned();
-    let scope = Scope {
+    let scope = SettingsScope {
         home: "/home".into(),
         config_home: "/home/.config".into(),
         project: None,
         variables: std::collections::BTreeMap::new(),
     };
-    let call = Call::to("/anyhook");
+    let call = HookInvocation::to("/anyhook");
     for agent in AGENTS {
-        let texts: Texts =
+        let texts: SettingsTexts =
             agent.settings.files(&scope).into_iter().map(|path| (path, text.clone())).collect();
         let Ok(edits) = agent.settings.wire(&scope, &texts, &call) else { continue };
-        let wired: Texts =
+        let wired: SettingsTexts =
             edits.iter().filter_map(|(path, text)| Some((path.clone(), text.clone()?))).collect();
         let again = agent.settings.wire(&scope, &wired, &call).expect("what we write we can read");
         assert_eq!(again, edits);

@@ -23,14 +23,14 @@ const MAX_WAITS: usize = 64;
 
 /// Where a user's logs are to be looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LogHomes {
+pub struct LogRoots {
     /// The user's home.
     pub home: PathBuf,
     /// Which of [`crate::folder_variables`] are set, and to what.
     pub variables: BTreeMap<&'static str, PathBuf>,
 }
 
-impl LogHomes {
+impl LogRoots {
     /// Returns the folder a variable names, else one in the home folder.
     pub fn folder(&self, variable: &'static str, inner: &str) -> PathBuf {
         self.variables.get(variable).cloned().unwrap_or_else(|| self.home.join(inner))
@@ -39,28 +39,28 @@ impl LogHomes {
 
 /// Logs of one kind, in folders below one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogPlace {
+pub struct LogLocation {
     /// The folder that holds them all; it need not be there yet.
     pub folder: PathBuf,
     /// The names of the folders below it, and at last the file's; `*` stands for anything, once.
     pub names: &'static [&'static str],
     /// What the files are.
-    pub form: LogForm,
+    pub form: LogFormat,
 }
 
-impl LogPlace {
+impl LogLocation {
     /// Returns what to ask of the logs here, if they are databases.
     pub fn database(&self) -> Option<&'static LogDatabase> {
         match self.form {
-            LogForm::Lines => None,
-            LogForm::Database(queries) => Some(queries),
+            LogFormat::Lines => None,
+            LogFormat::Database(queries) => Some(queries),
         }
     }
 }
 
 /// What a log is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogForm {
+pub enum LogFormat {
     /// One file a session, to which lines of JSON are appended.
     Lines,
     /// A database of many sessions; a line is the data of one of its rows.
@@ -71,11 +71,11 @@ pub enum LogForm {
 #[derive(Clone, Copy, Debug)]
 pub struct LogReader {
     /// Returns where they are.
-    pub places: fn(&LogHomes) -> Vec<LogPlace>,
+    pub places: fn(&LogRoots) -> Vec<LogLocation>,
     /// Returns the state of one before its first line, as far as the file's name tells.
     pub begin: fn(&str) -> LogState,
     /// Reads the next line, or the data of a row: what it tells of the agent, if anything.
-    pub read_line: fn(&mut LogState, &str) -> Option<LogSays>,
+    pub read_line: fn(&mut LogState, &str) -> Option<LogObservation>,
     /// Counts the tokens and turns that a line tells of, if it is read line by line.
     pub usage: Option<fn(&mut UsageTally, &Object)>,
 }
@@ -93,7 +93,7 @@ pub fn is_named(pattern: &str, name: &str) -> bool {
 /// What an agent does, as its log tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Doing {
+pub enum Activity {
     /// It works.
     Working,
     /// It is done, and it is the person's turn.
@@ -108,21 +108,21 @@ pub enum Doing {
 
 /// What a line tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogSays {
+pub struct LogObservation {
     /// When, by the line's own words.
     pub at: Option<Timestamp>,
     /// What the agent does.
-    pub doing: Doing,
+    pub doing: Activity,
     /// Whether it is so for certain. If not, it is so unless a line that says otherwise follows soon.
     pub is_certain: bool,
 }
 
-impl LogSays {
-    pub(crate) fn certain(at: Option<Timestamp>, doing: Doing) -> Self {
+impl LogObservation {
+    pub(crate) fn certain(at: Option<Timestamp>, doing: Activity) -> Self {
         Self { at, doing, is_certain: true }
     }
 
-    pub(crate) fn likely(at: Option<Timestamp>, doing: Doing) -> Self {
+    pub(crate) fn likely(at: Option<Timestamp>, doing: Activity) -> Self {
         Self { at, doing, is_certain: false }
     }
 }
@@ -213,26 +213,26 @@ impl LogState {
 
     /// Returns what the agent does when it goes on with anything: a prompt is shown until it is
     /// answered, whatever else happens beside it.
-    pub(crate) fn at_work(&self) -> Doing {
-        self.waits.last().map_or(Doing::Working, |(_, prompt)| Doing::Prompting(*prompt))
+    pub(crate) fn at_work(&self) -> Activity {
+        self.waits.last().map_or(Activity::Working, |(_, prompt)| Activity::Prompting(*prompt))
     }
 
     /// Takes in that the turn is over.
-    pub(crate) fn rest(&mut self) -> Doing {
+    pub(crate) fn rest(&mut self) -> Activity {
         self.waits.clear();
-        Doing::Idle
+        Activity::Idle
     }
 
     /// Takes in that a person broke the turn off.
-    pub(crate) fn break_off(&mut self) -> Doing {
+    pub(crate) fn break_off(&mut self) -> Activity {
         self.waits.clear();
-        Doing::BrokenOff
+        Activity::BrokenOff
     }
 
     /// Takes in that the turn failed.
-    pub(crate) fn fail(&mut self, kind: FailureKind, message: &str) -> Doing {
+    pub(crate) fn fail(&mut self, kind: FailureKind, message: &str) -> Activity {
         self.waits.clear();
-        Doing::Failed(kind, json::shorten(message.trim(), 500))
+        Activity::Failed(kind, json::shorten(message.trim(), 500))
     }
 }
 

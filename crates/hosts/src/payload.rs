@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhook_model::event::Doubt;
+use anyhook_model::event::CallDoubt;
 use anyhook_model::json::{self, Object, ReadValue, type_name};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use serde_json::{Value, json};
@@ -48,9 +48,9 @@ impl Payload {
     }
 
     /// Returns why it is not certain which call a payload is about, given its tool's name.
-    pub fn doubt(&self, tool: Option<&Value>) -> Option<Doubt> {
+    pub fn doubt(&self, tool: Option<&Value>) -> Option<CallDoubt> {
         let is_named = tool.and_then(Value::as_str).is_some_and(|name| !name.is_empty());
-        if self.cut { Some(Doubt::Cut) } else { (!is_named).then_some(Doubt::Unnamed) }
+        if self.cut { Some(CallDoubt::Cut) } else { (!is_named).then_some(CallDoubt::Unnamed) }
     }
 
     /// Takes a value.

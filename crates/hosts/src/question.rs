@@ -2,12 +2,12 @@
 //! them: a list of questions, each with its options.
 
 use anyhook_model::ToolCall;
-use anyhook_model::inquiry::{AgentQuestion, Choice};
+use anyhook_model::approval_request::{AgentQuestion, Choice};
 use serde_json::Value;
 
 /// What differs between agents.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Form {
+pub(crate) struct QuestionForm {
     /// The key that says whether several options may be chosen.
     pub multiple: &'static str,
     /// The key that says whether other words are taken; they are where it is missing, or where there
@@ -17,7 +17,7 @@ pub(crate) struct Form {
 
 /// Returns the questions of a call of `tool`; none if one of them cannot be read, or it is a call of
 /// another tool.
-pub(crate) fn of_tool(call: &ToolCall, tool: &str, form: Form) -> Vec<AgentQuestion> {
+pub(crate) fn of_tool(call: &ToolCall, tool: &str, form: QuestionForm) -> Vec<AgentQuestion> {
     if call.name != tool {
         return Vec::new();
     }
@@ -26,7 +26,7 @@ pub(crate) fn of_tool(call: &ToolCall, tool: &str, form: Form) -> Vec<AgentQuest
     asked.collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
-fn question(value: &Value, form: Form) -> Option<AgentQuestion> {
+fn question(value: &Value, form: QuestionForm) -> Option<AgentQuestion> {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let flag = |key: &str| value.get(key).and_then(Value::as_bool);
     let option = |option: &Value| {

@@ -8,24 +8,25 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use anyhook_model::inquiry::{AgentQuestion, QuestionAnswer};
-use anyhook_model::json::{Object, PassedOn};
+use anyhook_model::approval_request::{AgentQuestion, QuestionAnswer};
+use anyhook_model::json::{Object, OpaqueField};
 use anyhook_model::{
     Caller, DecodeError, Event, EventKind, Host, LateRefusal, PromptType, Reply, ToolCall, Verdict,
     exit_code,
 };
 use serde_json::Value;
 
-use crate::command::{Command, CommandFile};
+use crate::capabilities::{Capability, Quirk};
+use crate::command::{CommandFile, HostCommand};
 use crate::dialog::Dialog;
-use crate::facts::{Capability, Quirk};
 use crate::launch::Launch;
-use crate::log::{LogHomes, LogPlace, LogReader, LogSays, LogState};
-use crate::say;
-use crate::tool::{self, OtherTool, Tool};
+use crate::log::{LogLocation, LogObservation, LogReader, LogRoots, LogState};
+use crate::reply_builder;
+use crate::tool::{self, HostTool, NativeTool};
 use crate::transcript::TranscriptReader;
 use crate::wiring::{
-    Call, Displaced, Edits, Injection, Inspection, Scope, SettingsError, Start, Texts,
+    AgentStart, DisplacedSettings, HookInvocation, Injection, SettingsEdits, SettingsError,
+    SettingsScope, SettingsTexts, WiringStatus,
 };
 
 /// How an agent and its hooks talk: what the hook path knows of an agent.
@@ -39,12 +40,12 @@ pub struct Protocol {
     /// The variables by which people choose where its settings and logs are.
     pub folder_variables: &'static [&'static str],
     /// Its tools that have a canonical name.
-    pub tools: &'static [Tool],
+    pub tools: &'static [HostTool],
     /// What a hook can do at each event: one row per event, in the order of [`EventKind::all`].
     pub capabilities: &'static [Capability],
     /// The values that [`Codec::decode`] passes on without looking into them, other than for the
     /// names of their members.
-    pub passed_on: &'static [PassedOn],
+    pub opaque_fields: &'static [OpaqueField],
     /// The tools by which it asks the person something.
     pub prompt_tools: &'static [(&'static str, PromptType)],
     /// Whether such a question can be answered by keys in its dialog alone.
@@ -52,7 +53,7 @@ pub struct Protocol {
     /// After how many blocks in a turn it lets a stop through, if it does.
     pub stop_cap: Option<u32>,
     /// Who gets to see warnings.
-    pub warns: Warns,
+    pub warns: WarningAudience,
     /// What blocks a tool call when no answer was found in time.
     pub late_refusal: &'static LateRefusal,
     /// Reads its payloads and writes its replies.
@@ -65,7 +66,7 @@ pub static EXIT_CODE_REFUSAL: LateRefusal =
 
 /// Who gets to see the warnings in a reply.
 #[derive(Clone, Copy, Debug)]
-pub enum Warns {
+pub enum WarningAudience {
     /// The person, at every event.
     Person,
     /// The model, at these events alone.
@@ -82,7 +83,7 @@ pub trait Codec: Sync {
 
     /// Writes the reply to a payload that could not be read; see [`Host::refuse`].
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
-        say::refuse(error, guarded)
+        reply_builder::refuse(error, guarded)
     }
 
     /// Returns the questions to the person that a tool call consists of.
@@ -114,8 +115,8 @@ impl Host for Protocol {
         self.codec.decode(payload, caller)
     }
 
-    fn passed_on(&self) -> &'static [PassedOn] {
-        self.passed_on
+    fn opaque_fields(&self) -> &'static [OpaqueField] {
+        self.opaque_fields
     }
 
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {
@@ -148,13 +149,13 @@ impl Host for Protocol {
 
     fn can_warn(&self, event: &EventKind) -> bool {
         match self.warns {
-            Warns::Person => true,
-            Warns::Model(events) => events.contains(event),
+            WarningAudience::Person => true,
+            WarningAudience::Model(events) => events.contains(event),
         }
     }
 
     fn warns_person(&self) -> bool {
-        matches!(self.warns, Warns::Person)
+        matches!(self.warns, WarningAudience::Person)
     }
 
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
@@ -210,17 +211,17 @@ pub struct HostSpec {
     /// tool stands for itself alone.
     pub special_tools: &'static [&'static str],
     /// Its tools that have no canonical name.
-    pub other_tools: &'static [OtherTool],
+    pub other_tools: &'static [NativeTool],
     /// Fields of such tools that look as if they held a command and do not: tool, field.
     pub other_tool_texts: &'static [(&'static str, &'static str)],
     /// How it differs from what you would expect.
     pub quirks: &'static [Quirk],
     /// How long hooks may take, a little less than it waits for them.
-    pub limits: Limits,
+    pub limits: TimeLimits,
     /// Its place in the search for an agent where none is named: the lowest is tried first.
     pub search_order: u32,
     /// Edits its settings.
-    pub settings: &'static dyn Settings,
+    pub settings: &'static dyn SettingsEditor,
     /// Returns the arguments that make its command line start with a prompt, or resume a session.
     pub launch: fn(&Launch<'_>) -> Vec<String>,
     /// Tells whether a start takes its prompt as an argument; else it is to be typed once the agent
@@ -237,7 +238,7 @@ pub struct HostSpec {
 
 /// How long hooks may take, in milliseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct TimeLimits {
     /// At the end of a session.
     pub session_end_ms: u64,
     /// At every other event.
@@ -264,7 +265,7 @@ impl HostSpec {
     }
 
     /// Returns where the logs are that it writes for itself.
-    pub fn log_places(&self, homes: &LogHomes) -> Vec<LogPlace> {
+    pub fn log_places(&self, homes: &LogRoots) -> Vec<LogLocation> {
         self.log.as_ref().map(|log| (log.places)(homes)).unwrap_or_default()
     }
 
@@ -274,7 +275,7 @@ impl HostSpec {
     }
 
     /// Reads the next line of a log, or the data of a row: what it tells of the agent, if anything.
-    pub fn read_log_line(&self, state: &mut LogState, line: &str) -> Option<LogSays> {
+    pub fn read_log_line(&self, state: &mut LogState, line: &str) -> Option<LogObservation> {
         self.log.as_ref().and_then(|log| (log.read_line)(state, line))
     }
 }
@@ -286,37 +287,50 @@ impl fmt::Debug for HostSpec {
 }
 
 /// Edits an agent's settings so that it calls us: texts in, texts out.
-pub trait Settings: Sync {
+pub trait SettingsEditor: Sync {
     /// Returns the settings files that are edited.
-    fn files(&self, scope: &Scope) -> Vec<PathBuf>;
+    fn files(&self, scope: &SettingsScope) -> Vec<PathBuf>;
 
     /// Returns further files that tell whether it calls us and are never edited.
-    fn further_files(&self, scope: &Scope) -> Vec<PathBuf> {
+    fn further_files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
         let _ = scope;
         Vec::new()
     }
 
     /// Returns further files that these texts lead to, such as those of plugins, and that tell
     /// whether it calls us.
-    fn files_named_in(&self, scope: &Scope, texts: &Texts) -> Vec<PathBuf> {
+    fn files_named_in(&self, scope: &SettingsScope, texts: &SettingsTexts) -> Vec<PathBuf> {
         let _ = (scope, texts);
         Vec::new()
     }
 
     /// Adds our entries: returns the new texts of the files that change.
-    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError>;
+    fn wire(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+        call: &HookInvocation,
+    ) -> Result<SettingsEdits, SettingsError>;
 
     /// Removes our entries: returns the new texts of the files that change.
-    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError>;
+    fn unwire(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+    ) -> Result<SettingsEdits, SettingsError>;
 
     /// Finds out whether and how it calls us.
-    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError>;
+    fn inspect(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+    ) -> Result<WiringStatus, SettingsError>;
 
     /// Returns what makes the agent call us for one start of it, added to what the user and the
     /// project have; its settings files stay as they are.
     ///
     /// Whether its settings have it call us already is for the caller to [inspect](Self::inspect).
-    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
+    fn inject(&self, start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
         let _ = start;
         Ok(Injection { why_not: Some("this has never been tested"), ..Injection::default() })
     }
@@ -325,16 +339,20 @@ pub trait Settings: Sync {
     /// command line and its environment; none if the agent adds them up.
     fn displaced(
         &self,
-        scope: &Scope,
+        scope: &SettingsScope,
         run: &str,
         variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<Displaced> {
+    ) -> Option<DisplacedSettings> {
         let _ = (scope, run, variable);
         None
     }
 
     /// Returns the file from which the agent reads a command that people type, if it has such.
-    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+    fn command_file(
+        &self,
+        scope: &SettingsScope,
+        command: &HostCommand<'_>,
+    ) -> Option<CommandFile> {
         let _ = (scope, command);
         None
     }

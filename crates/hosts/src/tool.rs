@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// One tool of a host and its canonical name.
 #[derive(Debug)]
-pub struct Tool {
+pub struct HostTool {
     /// The host's name.
     pub native: &'static str,
     /// The canonical name, such as `Shell`.
@@ -23,7 +23,7 @@ pub struct Tool {
 
 /// A tool of a host that is none of the canonical ones.
 #[derive(Clone, Copy, Debug)]
-pub struct OtherTool {
+pub struct NativeTool {
     /// The host's name.
     pub name: &'static str,
     /// What it does, for people.
@@ -31,7 +31,7 @@ pub struct OtherTool {
 }
 
 /// Finds a host's tool.
-fn find(tools: &'static [Tool], native: &str) -> Option<&'static Tool> {
+fn find(tools: &'static [HostTool], native: &str) -> Option<&'static HostTool> {
     tools.iter().find(|tool| tool.native == native)
 }
 
@@ -40,8 +40,8 @@ fn find(tools: &'static [Tool], native: &str) -> Option<&'static Tool> {
 /// A tool that no table knows keeps its name and its fields. If it carries a command, it also counts
 /// as `Shell`.
 pub fn canonical(
-    host_tools: &'static [Tool],
-    others: &'static [OtherTool],
+    host_tools: &'static [HostTool],
+    others: &'static [NativeTool],
     name: String,
     input: Value,
     use_id: Option<String>,
@@ -90,7 +90,7 @@ pub fn canonical(
 /// A field the tool does not have is refused: the host would drop it, or the whole call. Half a
 /// change would be another command than the one the hook meant.
 pub fn native_input(
-    tools: &'static [Tool],
+    tools: &'static [HostTool],
     call: &ToolCall,
     changed: &Object,
 ) -> Result<Option<Value>, String> {
@@ -116,7 +116,7 @@ pub fn native_input(
     Ok(Some(Value::Object(input)))
 }
 
-fn canonical_key<'key>(tool: &'static Tool, key: &'key str) -> &'key str {
+fn canonical_key<'key>(tool: &'static HostTool, key: &'key str) -> &'key str {
     tool.renamed.iter().find(|(native, _)| *native == key).map_or(key, |(_, canonical)| canonical)
 }
 
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    const TOOLS: &[Tool] = &[Tool {
+    const TOOLS: &[HostTool] = &[HostTool {
         native: "Write",
         canonical: "WriteFile",
         renamed: &[("file_path", "path")],
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn an_unknown_tool_with_a_command_is_also_a_shell() {
-        const OTHERS: &[OtherTool] = &[OtherTool { name: "Script", what: "plays a script" }];
+        const OTHERS: &[NativeTool] = &[NativeTool { name: "Script", what: "plays a script" }];
         let names = |name: &str, input: Value| {
             let call = canonical(TOOLS, OTHERS, name.to_owned(), input, None);
             call.names().map(str::to_owned).collect::<Vec<_>>()

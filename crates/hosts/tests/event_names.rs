@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 use anyhook_hosts::{AGENTS, HostSpec};
-use anyhook_model::event::Doubt;
+use anyhook_model::event::CallDoubt;
 use anyhook_model::{Caller, Event, EventKind, Host, Spelling};
 use serde_json::json;
 
@@ -52,7 +52,7 @@ fn an_event_is_read_in_any_case() {
 fn an_unknown_event_with_a_tool_call_is_a_doubt() {
     for agent in AGENTS {
         let event = decoded(agent, "on_frobnicate");
-        assert_eq!(event.doubt, Some(Doubt::UnknownEvent), "{}", agent.id());
+        assert_eq!(event.doubt, Some(CallDoubt::UnknownEvent), "{}", agent.id());
         assert_eq!(event.kind, EventKind::Other("on_frobnicate".to_owned()));
     }
 }

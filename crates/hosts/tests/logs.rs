@@ -9,7 +9,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhook_hosts::log::{Doing, LogHomes, LogSays, LogState, MAX_LINE};
+use anyhook_hosts::log::{Activity, LogObservation, LogRoots, LogState, MAX_LINE};
 use anyhook_hosts::{AGENTS, HostSpec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -102,19 +102,19 @@ fn rows(text: &str) -> String {
 }
 
 /// Reads whole lines, as whoever follows a log does.
-fn read(agent: &HostSpec, state: &mut LogState, text: &str) -> Vec<LogSays> {
+fn read(agent: &HostSpec, state: &mut LogState, text: &str) -> Vec<LogObservation> {
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     text[..whole].lines().filter_map(|line| agent.read_log_line(state, line)).collect()
 }
 
-fn words(says: &[LogSays]) -> String {
+fn words(says: &[LogObservation]) -> String {
     let words = says.iter().map(|says| {
         let words = match &says.doing {
-            Doing::Working => "working".to_owned(),
-            Doing::Idle => "idle".to_owned(),
-            Doing::BrokenOff => "broken off".to_owned(),
-            Doing::Prompting(kind) => format!("prompting({})", kind.name()),
-            Doing::Failed(kind, _) => format!("failed({})", kind.name()),
+            Activity::Working => "working".to_owned(),
+            Activity::Idle => "idle".to_owned(),
+            Activity::BrokenOff => "broken off".to_owned(),
+            Activity::Prompting(kind) => format!("prompting({})", kind.name()),
+            Activity::Failed(kind, _) => format!("failed({})", kind.name()),
         };
         if says.is_certain { words } else { words + "?" }
     });
@@ -158,7 +158,7 @@ fn a_failure_is_told_in_the_agents_words() {
         ("opencode", "unauthorized", "invalid x-api-key"),
     ] {
         let says = read(find(host), &mut LogState::default(), &recorded(host, log));
-        let Some(Doing::Failed(_, message)) = says.last().map(|says| &says.doing) else {
+        let Some(Activity::Failed(_, message)) = says.last().map(|says| &says.doing) else {
             panic!("{host} {log}: {says:#?}")
         };
         assert_eq!(message, expected);
@@ -224,8 +224,8 @@ fn what_is_no_line_of_a_log_is_counted_and_says_nothing() {
 
 #[test]
 fn logs_are_where_the_variables_say() {
-    let mut homes = LogHomes { home: "/home/user".into(), ..LogHomes::default() };
-    let folders = |homes: &LogHomes| -> Vec<String> {
+    let mut homes = LogRoots { home: "/home/user".into(), ..LogRoots::default() };
+    let folders = |homes: &LogRoots| -> Vec<String> {
         let agents = ["claude-code", "codex", "gemini-cli", "opencode"].into_iter().map(find);
         let places = agents.flat_map(|agent| agent.log_places(homes));
         places.map(|place| place.folder.to_str().unwrap().to_owned()).collect()

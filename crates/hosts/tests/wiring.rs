@@ -3,13 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhook_hosts::wiring::{Call, Edits, Folders, Scope, Texts, is_ours, json_hooks, program_of};
+use anyhook_hosts::wiring::{
+    EntryFolders, HookInvocation, SettingsEdits, SettingsScope, SettingsTexts, is_ours, json_hooks,
+    program_of,
+};
 use anyhook_hosts::{AGENTS, HostSpec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn scope(project: bool) -> Scope {
-    Scope {
+fn scope(project: bool) -> SettingsScope {
+    SettingsScope {
         home: PathBuf::from("/home/you"),
         config_home: PathBuf::from("/home/you/.config"),
         project: project.then(|| PathBuf::from("/src/it")),
@@ -17,11 +20,11 @@ fn scope(project: bool) -> Scope {
     }
 }
 
-fn call() -> Call {
-    Call::to("/home/you/.local/share/anyhook/bin/anyhook")
+fn call() -> HookInvocation {
+    HookInvocation::to("/home/you/.local/share/anyhook/bin/anyhook")
 }
 
-fn apply(texts: &Texts, edits: Edits) -> Texts {
+fn apply(texts: &SettingsTexts, edits: SettingsEdits) -> SettingsTexts {
     let mut texts = texts.clone();
     for (path, text) in edits {
         match text {
@@ -32,14 +35,14 @@ fn apply(texts: &Texts, edits: Edits) -> Texts {
     texts
 }
 
-fn wire(agent: &HostSpec, scope: &Scope, texts: &Texts) -> Texts {
+fn wire(agent: &HostSpec, scope: &SettingsScope, texts: &SettingsTexts) -> SettingsTexts {
     apply(
         texts,
         agent.settings.wire(scope, texts, &call()).expect("generated settings can be wired"),
     )
 }
 
-fn unwire(agent: &HostSpec, scope: &Scope, texts: &Texts) -> Texts {
+fn unwire(agent: &HostSpec, scope: &SettingsScope, texts: &SettingsTexts) -> SettingsTexts {
     apply(texts, agent.settings.unwire(scope, texts).expect("generated settings can be unwired"))
 }
 
@@ -155,25 +158,26 @@ fn kept_comments(before: &str, after: &str) -> bool {
 /// What an earlier version wrote, which had no small program, is put right, and there is one entry.
 #[test]
 fn the_small_program_takes_the_place_of_the_whole_one() {
-    let old = Call::to("/bin/anyhook");
-    let folders = Folders {
+    let old = HookInvocation::to("/bin/anyhook");
+    let folders = EntryFolders {
         home: PathBuf::from("/home/you"),
         config: PathBuf::from("/home/you/.config/agents"),
         state: PathBuf::from("/home/you/.local/state/anyhook"),
     };
     let small = Some(PathBuf::from("/bin/anyhook-hook"));
-    let new = Call { small, folders: Some(folders), ..old.clone() };
+    let new = HookInvocation { small, folders: Some(folders), ..old.clone() };
     for (agent, project) in AGENTS.into_iter().flat_map(|agent| [(agent, false), (agent, true)]) {
         let scope = scope(project);
-        let wired =
-            |texts: &Texts, call| apply(texts, agent.settings.wire(&scope, texts, call).unwrap());
+        let wired = |texts: &SettingsTexts, call| {
+            apply(texts, agent.settings.wire(&scope, texts, call).unwrap())
+        };
         // What takes the place of something is indented a little otherwise.
-        let words = |texts: &Texts| {
+        let words = |texts: &SettingsTexts| {
             texts.values().map(|text| text.split_whitespace().collect()).collect::<Vec<String>>()
         };
-        let once = wired(&Texts::new(), &old);
+        let once = wired(&SettingsTexts::new(), &old);
         let again = wired(&once, &new);
-        assert_eq!(words(&again), words(&wired(&Texts::new(), &new)), "{}", agent.id());
+        assert_eq!(words(&again), words(&wired(&SettingsTexts::new(), &new)), "{}", agent.id());
         assert_eq!(wired(&again, &new), again, "{}: a second time", agent.id());
         let found = agent.settings.inspect(&scope, &again).unwrap();
         assert!(found.missing.is_empty() && found.rivals.is_empty(), "{found:?}");
@@ -239,7 +243,7 @@ proptest! {
             }
             let path = agent.settings.files(&scope)[0].clone();
             let text = written(&settings, &form);
-            let texts = Texts::from([(path.clone(), text.clone())]);
+            let texts = SettingsTexts::from([(path.clone(), text.clone())]);
             let wired = wire(agent, &scope, &texts);
             prop_assert_eq!(&wire(agent, &scope, &wired), &wired, "a second time");
             prop_assert_eq!(wired[&path].starts_with('\u{feff}'), form.mark);
@@ -296,7 +300,7 @@ proptest! {
         let agent = anyhook_hosts::find("codex").expect("it is one of ours");
         let scope = scope(false);
         let config = agent.settings.files(&scope)[1].clone();
-        let texts = Texts::from([(config.clone(), text.clone())]);
+        let texts = SettingsTexts::from([(config.clone(), text.clone())]);
         let wired = wire(agent, &scope, &texts);
         for line in text.lines() {
             prop_assert!(wired[&config].contains(line), "{line}: {}", wired[&config]);
@@ -312,7 +316,7 @@ proptest! {
         let scope = scope(false);
         for agent in AGENTS {
             let files = agent.settings.files(&scope);
-            let texts: Texts = files.into_iter().map(|path| (path, text.clone())).collect();
+            let texts: SettingsTexts = files.into_iter().map(|path| (path, text.clone())).collect();
             if let Ok(edits) = agent.settings.wire(&scope, &texts, &call()) {
                 let wired = apply(&texts, edits);
                 prop_assert_eq!(&wire(agent, &scope, &wired), &wired, "a second time");

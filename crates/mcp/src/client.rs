@@ -1,17 +1,17 @@
-//! A client: connect, list, call, end. [`Session`] is for programs that ask a server a few things and
+//! A client: connect, list, call, end. [`ServerSession`] is for programs that ask a server a few things and
 //! go on; [`Connection`] for those that keep it and have a runtime of their own.
 //!
 //! Everything is bounded: the time of a session, the length of an answer, the life of a server's
-//! processes. What goes wrong is a [`Fault`] that says what happened.
+//! processes. What goes wrong is a [`ServerError`] that says what happened.
 
 mod connection;
-mod fault;
 #[cfg(feature = "http")]
 mod http;
 mod ids;
 mod lines;
 mod process;
 mod stop;
+mod transport_errors;
 
 use std::io;
 use std::time::Duration;
@@ -20,38 +20,38 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 pub use self::connection::Connection;
-pub use self::process::Ending;
-pub use self::stop::Stop;
+pub use self::process::ShutdownMode;
+pub use self::stop::StopHandle;
 use crate::config::Server;
-use crate::error::{Fault, McpError};
+use crate::error::{McpError, ServerError};
 
 /// What a session with a server may take.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct SessionLimits {
     /// All of it together, from the start of the server to the last answer; `Duration::MAX` is for ever.
     pub deadline: Duration,
     /// The longest answer, in bytes.
     pub longest_answer: usize,
     /// Ends it before its time.
-    pub stop: Stop,
+    pub stop: StopHandle,
     /// How the server's program is ended.
-    pub ending: Ending,
+    pub ending: ShutdownMode,
 }
 
-impl Default for Limits {
+impl Default for SessionLimits {
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(60),
             longest_answer: 8 << 20,
-            stop: Stop::default(),
-            ending: Ending::default(),
+            stop: StopHandle::default(),
+            ending: ShutdownMode::default(),
         }
     }
 }
 
 /// A tool that a server has.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tool {
+pub struct ServerTool {
     /// Its name.
     pub name: String,
     /// A short description.
@@ -60,7 +60,7 @@ pub struct Tool {
     pub input_schema: Value,
 }
 
-impl Tool {
+impl ServerTool {
     /// Tells whether it takes an argument of this name.
     pub fn takes(&self, argument: &str) -> bool {
         self.input_schema["properties"].get(argument).is_some()
@@ -69,7 +69,7 @@ impl Tool {
 
 /// What a tool answered.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct ToolAnswer {
     /// Its texts, one after another.
     pub text: String,
     /// The same as data, if the tool gives data.
@@ -79,18 +79,18 @@ pub struct Answer {
 /// A session with a server. It ends the server when it is dropped. Not for use inside an
 /// asynchronous runtime: it has its own, and blocks.
 #[derive(Debug)]
-pub struct Session {
+pub struct ServerSession {
     /// `None` only while it is dropped.
     connection: Option<Connection>,
     runtime: Runtime,
 }
 
-impl Session {
+impl ServerSession {
     /// Connects to a server.
-    pub fn open(server: &Server, limits: Limits) -> Result<Self, McpError> {
+    pub fn open(server: &Server, limits: SessionLimits) -> Result<Self, McpError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(
             |error| {
-                let fault = Fault::Client(error);
+                let fault = ServerError::Client(error);
                 McpError { server: server.name.clone(), fault, last_words: None }
             },
         )?;
@@ -99,7 +99,7 @@ impl Session {
     }
 
     /// Returns the tools of the server.
-    pub fn tools(&mut self) -> Result<Vec<Tool>, McpError> {
+    pub fn tools(&mut self) -> Result<Vec<ServerTool>, McpError> {
         match &self.connection {
             Some(connection) => self.runtime.block_on(connection.tools()),
             None => Err(gone()),
@@ -107,7 +107,7 @@ impl Session {
     }
 
     /// Calls a tool; `arguments` is a JSON object.
-    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<Answer, McpError> {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<ToolAnswer, McpError> {
         match &self.connection {
             Some(connection) => self.runtime.block_on(connection.call_named(tool, arguments)),
             None => Err(gone()),
@@ -116,11 +116,11 @@ impl Session {
 }
 
 fn gone() -> McpError {
-    let fault = Fault::Client(io::ErrorKind::NotConnected.into());
+    let fault = ServerError::Client(io::ErrorKind::NotConnected.into());
     McpError { server: String::new(), fault, last_words: None }
 }
 
-impl Drop for Session {
+impl Drop for ServerSession {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
             self.runtime.block_on(connection.close());
@@ -134,7 +134,7 @@ pub fn call(
     tool: &str,
     arguments: Value,
     deadline: Duration,
-) -> Result<Answer, McpError> {
-    let limits = Limits { deadline, ..Limits::default() };
-    Session::open(server, limits)?.call(tool, arguments)
+) -> Result<ToolAnswer, McpError> {
+    let limits = SessionLimits { deadline, ..SessionLimits::default() };
+    ServerSession::open(server, limits)?.call(tool, arguments)
 }

@@ -21,7 +21,7 @@ mod read;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use anyhook_engine::Place;
+use anyhook_engine::TextPosition;
 use anyhook_model::nearest::nearest;
 use serde_json::{Map, Value};
 
@@ -34,7 +34,7 @@ pub struct ConfigError {
     /// The file.
     pub file: String,
     /// Where in the file.
-    pub place: Option<Place>,
+    pub place: Option<TextPosition>,
     /// What is wrong.
     pub message: String,
     /// The next step.
@@ -43,28 +43,28 @@ pub struct ConfigError {
 
 /// Something in a configuration that has no meaning here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct ConfigNote {
     /// The file.
     pub file: String,
     /// Where in the file.
-    pub place: Place,
+    pub place: TextPosition,
     /// What is noted.
     pub message: String,
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for ConfigNote {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}{}: {}", self.file, At(Some(self.place)), self.message)
     }
 }
 
 /// Shows line and column, if they are known.
-struct At(Option<Place>);
+struct At(Option<TextPosition>);
 
 impl fmt::Display for At {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(Place { line, column, .. }) => write!(formatter, ":{line}:{column}"),
+            Some(TextPosition { line, column, .. }) => write!(formatter, ":{line}:{column}"),
             None => Ok(()),
         }
     }
@@ -73,44 +73,44 @@ impl fmt::Display for At {
 /// The servers of one file, or of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    servers: BTreeMap<String, Definition>,
+    servers: BTreeMap<String, ServerDefinition>,
     /// What has no meaning here, in the order of the files.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ConfigNote>,
 }
 
 /// A text of the file, before its variables are filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Text {
+struct ConfigText {
     raw: String,
-    place: Place,
+    place: TextPosition,
 }
 
 /// A server as its file says it.
 #[derive(Clone, PartialEq, Eq)]
-struct Definition {
+struct ServerDefinition {
     file: String,
-    way: Way,
+    way: TransportDefinition,
     other: Map<String, Value>,
 }
 
-impl fmt::Debug for Definition {
+impl fmt::Debug for ServerDefinition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Without what may be a secret.
-        formatter.debug_struct("Definition").field("file", &self.file).finish_non_exhaustive()
+        formatter.debug_struct("ServerDefinition").field("file", &self.file).finish_non_exhaustive()
     }
 }
 
 #[derive(Clone, PartialEq, Eq)]
-enum Way {
+enum TransportDefinition {
     Stdio {
-        command: Text,
-        arguments: Vec<Text>,
-        environment: Vec<(String, Text)>,
-        work_dir: Option<Text>,
+        command: ConfigText,
+        arguments: Vec<ConfigText>,
+        environment: Vec<(String, ConfigText)>,
+        work_dir: Option<ConfigText>,
     },
     Http {
-        url: Text,
-        headers: Vec<(String, Text)>,
+        url: ConfigText,
+        headers: Vec<(String, ConfigText)>,
     },
 }
 
@@ -233,7 +233,7 @@ impl Config {
         let Some(definition) = self.servers.get(name) else {
             return Err(self.unknown(name, files));
         };
-        let fill = |text: &Text| {
+        let fill = |text: &ConfigText| {
             expand::expand(&text.raw, variable).map_err(|error| ConfigError {
                 file: definition.file.clone(),
                 place: Some(text.place),
@@ -241,21 +241,23 @@ impl Config {
                 hint: error.hint(),
             })
         };
-        let fill_all = |texts: &[Text]| texts.iter().map(fill).collect::<Result<Vec<_>, _>>();
-        let fill_named = |texts: &[(String, Text)]| {
+        let fill_all = |texts: &[ConfigText]| texts.iter().map(fill).collect::<Result<Vec<_>, _>>();
+        let fill_named = |texts: &[(String, ConfigText)]| {
             texts
                 .iter()
                 .map(|(name, text)| Ok((name.clone(), fill(text)?)))
                 .collect::<Result<Vec<_>, ConfigError>>()
         };
         let endpoint = match &definition.way {
-            Way::Stdio { command, arguments, environment, work_dir } => Endpoint::Stdio {
-                command: fill(command)?,
-                arguments: fill_all(arguments)?,
-                environment: fill_named(environment)?,
-                work_dir: work_dir.as_ref().map(fill).transpose()?,
-            },
-            Way::Http { url, headers } => {
+            TransportDefinition::Stdio { command, arguments, environment, work_dir } => {
+                Endpoint::Stdio {
+                    command: fill(command)?,
+                    arguments: fill_all(arguments)?,
+                    environment: fill_named(environment)?,
+                    work_dir: work_dir.as_ref().map(fill).transpose()?,
+                }
+            }
+            TransportDefinition::Http { url, headers } => {
                 Endpoint::Http { url: fill(url)?, headers: fill_named(headers)? }
             }
         };

@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::client::{Limits, Session, Tool};
+use crate::client::{ServerSession, ServerTool, SessionLimits};
 use crate::config::Server;
-use crate::error::{Failure, Fault, McpError, Step};
+use crate::error::{McpError, ServerError, ServerFailure, ServerStep};
 
 /// So much of the documentation is a summary, in bytes.
 const SUMMARY: usize = 8 * 1024;
@@ -22,14 +22,14 @@ const TOKENS: u32 = 2000;
 
 /// What the tools are called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolNames {
+pub struct Context7Tools {
     /// Finds a library.
     pub resolve: String,
     /// Returns its documentation; the first that the server has.
     pub documentation: Vec<String>,
 }
 
-impl Default for ToolNames {
+impl Default for Context7Tools {
     fn default() -> Self {
         let documentation = ["get-library-docs", "query-docs"].map(str::to_owned).to_vec();
         Self { resolve: "resolve-library-id".to_owned(), documentation }
@@ -39,7 +39,7 @@ impl Default for ToolNames {
 /// Whether there is documentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum DocumentationStatus {
     /// There is.
     #[default]
     Fetched,
@@ -49,12 +49,12 @@ pub enum Status {
 
 /// What was found on a topic: one element of `context-refresh-report.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
+pub struct DocumentationReport {
     /// The topic that was requested.
     pub topic: String,
     /// Whether it was found.
     #[serde(default)]
-    pub status: Status,
+    pub status: DocumentationStatus,
     /// The server that was asked.
     pub source: String,
     /// The library that the server takes the topic for.
@@ -93,29 +93,30 @@ pub struct Documentation {
 /// topics together.
 pub fn refresh(
     server: &Server,
-    names: &ToolNames,
+    names: &Context7Tools,
     topics: &[String],
-    limits: &Limits,
+    limits: &SessionLimits,
     now: &dyn Fn() -> Timestamp,
-) -> Vec<Report> {
+) -> Vec<DocumentationReport> {
     let until = Instant::now() + limits.deadline;
-    let mut source = Source { server, names, limits, until, opened: None, unusable: None };
+    let mut source =
+        DocumentationServer { server, names, limits, until, opened: None, unusable: None };
     topics.iter().map(|topic| report(topic, &server.name, &source.fetch(topic), now())).collect()
 }
 
 /// One server for all topics. One that fails at a topic is started again for the next; one that
 /// cannot be started is not.
-struct Source<'a> {
+struct DocumentationServer<'a> {
     server: &'a Server,
-    names: &'a ToolNames,
-    limits: &'a Limits,
+    names: &'a Context7Tools,
+    limits: &'a SessionLimits,
     until: Instant,
-    opened: Option<(Session, Vec<Tool>)>,
-    unusable: Option<Failure>,
+    opened: Option<(ServerSession, Vec<ServerTool>)>,
+    unusable: Option<ServerFailure>,
 }
 
-impl Source<'_> {
-    fn fetch(&mut self, topic: &str) -> Result<Documentation, Failure> {
+impl DocumentationServer<'_> {
+    fn fetch(&mut self, topic: &str) -> Result<Documentation, ServerFailure> {
         if let Some(why) = &self.unusable {
             return Err(why.clone());
         }
@@ -131,45 +132,50 @@ impl Source<'_> {
             }
             Err(error) => error,
         };
-        let is_stopped = matches!(error.fault, Fault::Stopped);
+        let is_stopped = matches!(error.fault, ServerError::Stopped);
         let goes_on = matches!(
             error.fault,
-            Fault::ToolFailed { .. } | Fault::UnknownTopic { .. } | Fault::Refused { .. }
+            ServerError::ToolFailed { .. }
+                | ServerError::UnknownTopic { .. }
+                | ServerError::Refused { .. }
         );
         if goes_on {
             self.opened = Some((session, tools));
         }
-        let failure = Failure::from(error);
+        let failure = ServerFailure::from(error);
         if is_stopped {
             self.unusable = Some(failure.clone());
         }
         Err(failure)
     }
 
-    fn open(&self) -> Result<(Session, Vec<Tool>), McpError> {
+    fn open(&self) -> Result<(ServerSession, Vec<ServerTool>), McpError> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            let fault = Fault::TimedOut { limit: self.limits.deadline, step: Step::Connect };
+            let fault =
+                ServerError::TimedOut { limit: self.limits.deadline, step: ServerStep::Connect };
             return Err(error(&self.server.name, fault));
         }
-        let mut session =
-            Session::open(self.server, Limits { deadline: left, ..self.limits.clone() })?;
+        let mut session = ServerSession::open(
+            self.server,
+            SessionLimits { deadline: left, ..self.limits.clone() },
+        )?;
         let tools = session.tools()?;
         Ok((session, tools))
     }
 }
 
 fn fetch(
-    session: &mut Session,
-    tools: &[Tool],
+    session: &mut ServerSession,
+    tools: &[ServerTool],
     server: &str,
-    names: &ToolNames,
+    names: &Context7Tools,
     topic: &str,
 ) -> Result<Documentation, McpError> {
     let find = |name: &String| tools.iter().find(|tool| tool.name == *name);
     let missing = |name: &str| {
         let known = tools.iter().map(|tool| tool.name.clone()).collect();
-        error(server, Fault::NoSuchTool { tool: name.to_owned(), known })
+        error(server, ServerError::NoSuchTool { tool: name.to_owned(), known })
     };
     let documentation = names.documentation.iter().find_map(find);
     let documentation =
@@ -188,19 +194,22 @@ fn fetch(
                     format!("no match among {names}")
                 }
             };
-            error(server, Fault::UnknownTopic { topic: topic.to_owned(), said })
+            error(server, ServerError::UnknownTopic { topic: topic.to_owned(), said })
         })?
     };
     let arguments = documentation_arguments(documentation, &library, topic);
     let text = session.call(&documentation.name, arguments)?.text;
     if !is_documentation(&text) {
         let message = first_line(&text).to_owned();
-        return Err(error(server, Fault::ToolFailed { tool: documentation.name.clone(), message }));
+        return Err(error(
+            server,
+            ServerError::ToolFailed { tool: documentation.name.clone(), message },
+        ));
     }
     Ok(Documentation { library, text })
 }
 
-fn error(server: &str, fault: Fault) -> McpError {
+fn error(server: &str, fault: ServerError) -> McpError {
     McpError { server: server.to_owned(), fault, last_words: None }
 }
 
@@ -208,12 +217,12 @@ fn error(server: &str, fault: Fault) -> McpError {
 pub fn report(
     topic: &str,
     source: &str,
-    fetched: &Result<Documentation, Failure>,
+    fetched: &Result<Documentation, ServerFailure>,
     fetched_at: Timestamp,
-) -> Report {
-    let mut report = Report {
+) -> DocumentationReport {
+    let mut report = DocumentationReport {
         topic: topic.to_owned(),
-        status: Status::Unavailable,
+        status: DocumentationStatus::Unavailable,
         source: source.to_owned(),
         library: None,
         source_url: None,
@@ -225,7 +234,7 @@ pub fn report(
     };
     match fetched {
         Ok(documentation) => {
-            report.status = Status::Fetched;
+            report.status = DocumentationStatus::Fetched;
             report.library = Some(documentation.library.clone());
             report.source_url = address_in(&documentation.text);
             report.summary = Some(summary(&documentation.text));
@@ -244,7 +253,7 @@ fn is_library(topic: &str) -> bool {
     topic.starts_with('/') && topic.matches('/').count() >= 2 && topic.chars().all(is_plain)
 }
 
-fn resolve_arguments(tool: &Tool, topic: &str) -> Value {
+fn resolve_arguments(tool: &ServerTool, topic: &str) -> Value {
     let mut arguments = Map::from_iter([("libraryName".to_owned(), json!(topic))]);
     if tool.takes("query") {
         arguments.insert("query".to_owned(), json!(topic));
@@ -252,7 +261,7 @@ fn resolve_arguments(tool: &Tool, topic: &str) -> Value {
     Value::Object(arguments)
 }
 
-fn documentation_arguments(tool: &Tool, library: &str, topic: &str) -> Value {
+fn documentation_arguments(tool: &ServerTool, library: &str, topic: &str) -> Value {
     // Newer servers take `libraryId` and a question.
     let id = if tool.takes("libraryId") { "libraryId" } else { "context7CompatibleLibraryID" };
     let mut arguments = Map::from_iter([(id.to_owned(), json!(library))]);

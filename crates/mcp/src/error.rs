@@ -16,7 +16,7 @@ pub struct McpError {
     pub server: String,
     /// What happened.
     #[source]
-    pub fault: Fault,
+    pub fault: ServerError,
     /// The end of what it said on its standard error.
     pub last_words: Option<String>,
 }
@@ -36,20 +36,20 @@ impl McpError {
 /// Why there is no help to be had from a server, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct Failure {
+pub struct ServerFailure {
     /// The reason.
     pub reason: String,
     /// The next step.
     pub hint: String,
 }
 
-impl From<McpError> for Failure {
+impl From<McpError> for ServerFailure {
     fn from(error: McpError) -> Self {
         Self { reason: error.to_string(), hint: error.hint() }
     }
 }
 
-impl From<ConfigError> for Failure {
+impl From<ConfigError> for ServerFailure {
     fn from(error: ConfigError) -> Self {
         Self { reason: error.to_string(), hint: error.hint }
     }
@@ -68,7 +68,7 @@ impl fmt::Display for Said<'_> {
 
 /// What we were doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ServerStep {
     /// Making the connection.
     Connect,
     /// Asking which tools there are.
@@ -77,7 +77,7 @@ pub enum Step {
     Call,
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ServerStep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Connect => "while connecting",
@@ -89,7 +89,7 @@ impl fmt::Display for Step {
 
 /// What may happen with a server.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum ServerError {
     /// Its program cannot be started.
     #[error("`{program}` cannot be started: {error}")]
     NotStarted {
@@ -118,13 +118,13 @@ pub enum Fault {
         /// How long it had.
         limit: Duration,
         /// What we were doing.
-        step: Step,
+        step: ServerStep,
     },
     /// Its program ended.
     #[error("it ended {step} ({how})")]
     Ended {
         /// What we were doing.
-        step: Step,
+        step: ServerStep,
         /// How it ended.
         how: String,
     },
@@ -132,7 +132,7 @@ pub enum Fault {
     #[error("it closed the connection {step}{}", if *in_the_middle { ", in the middle of a message" } else { "" })]
     Closed {
         /// What we were doing.
-        step: Step,
+        step: ServerStep,
         /// Part of a message had come.
         in_the_middle: bool,
     },
@@ -152,10 +152,10 @@ pub enum Fault {
         received: String,
     },
     /// It refused a request.
-    #[error("it refused {step}: {} (code {code})", beginning(message.as_bytes()), step = match step { Step::Connect => "the connection", Step::ListTools => "the request for its tools", Step::Call => "the call" })]
+    #[error("it refused {step}: {} (code {code})", beginning(message.as_bytes()), step = match step { ServerStep::Connect => "the connection", ServerStep::ListTools => "the request for its tools", ServerStep::Call => "the call" })]
     Refused {
         /// What we were doing.
-        step: Step,
+        step: ServerStep,
         /// The code of its error.
         code: i32,
         /// What it said.
@@ -202,7 +202,7 @@ pub enum Fault {
     Client(io::Error),
 }
 
-impl Fault {
+impl ServerError {
     /// Returns the next step.
     pub fn hint(&self) -> String {
         match self {

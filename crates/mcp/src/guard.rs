@@ -8,8 +8,8 @@
 //! It is a net for accidents and for the obvious, not a shell: what hides behind variables or an
 //! encoding is not found. One pass over the text, whatever is in it.
 
+mod command_names;
 mod scan;
-mod words;
 
 use std::fmt;
 

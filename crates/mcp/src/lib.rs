@@ -20,6 +20,9 @@ pub mod guard;
 pub mod second_opinion;
 
 #[cfg(feature = "client")]
-pub use client::{Answer, Connection, Ending, Limits, Session, Stop, Tool, call};
+pub use client::{
+    Connection, ServerSession, ServerTool, SessionLimits, ShutdownMode, StopHandle, ToolAnswer,
+    call,
+};
 pub use config::{Config, ConfigError, Endpoint, Server};
-pub use error::{Failure, Fault, McpError, Step};
+pub use error::{McpError, ServerError, ServerFailure, ServerStep};

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::client::{Answer, Limits, Session, Tool};
+use crate::client::{ServerSession, ServerTool, SessionLimits, ToolAnswer};
 use crate::config::Server;
-use crate::error::{Failure, Fault, McpError, beginning};
+use crate::error::{McpError, ServerError, ServerFailure, beginning};
 
 /// Where an artifact's text may go, in the order of preference.
 const ARGUMENTS: [&str; 8] =
@@ -37,7 +37,7 @@ pub struct Reviewer {
 /// What a reviewer decides; the later, the worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ReviewVerdict {
     /// Good as it is.
     Approve,
     /// Good, but see the notes.
@@ -48,7 +48,7 @@ pub enum Verdict {
     Reject,
 }
 
-impl Verdict {
+impl ReviewVerdict {
     /// Returns it in words.
     pub fn words(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Verdict {
 /// Whether there is an opinion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum OpinionStatus {
     /// There is.
     #[default]
     Reviewed,
@@ -73,14 +73,14 @@ pub enum Status {
 
 /// A second opinion: `second-opinion-review.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Review {
+pub struct SecondOpinion {
     /// The artifact.
     pub scope: String,
     /// The server that was asked.
     pub reviewer: String,
     /// Whether there is an opinion.
     #[serde(default)]
-    pub status: Status,
+    pub status: OpinionStatus,
     /// What worries the reviewer.
     #[serde(default)]
     pub concerns: Vec<String>,
@@ -89,7 +89,7 @@ pub struct Review {
     pub suggestions: Vec<String>,
     /// What the reviewer decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<ReviewVerdict>,
     /// When it was asked for; what others write may not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewed_at: Option<Timestamp>,
@@ -103,9 +103,9 @@ pub struct Review {
 
 /// What a reviewer said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opinion {
+pub struct ReviewerOpinion {
     /// What it decides.
-    pub verdict: Verdict,
+    pub verdict: ReviewVerdict,
     /// What worries it.
     pub concerns: Vec<String>,
     /// What it would do.
@@ -118,11 +118,11 @@ pub fn ask(
     reviewer: &Reviewer,
     scope: &str,
     artifact: &str,
-    limits: Limits,
+    limits: SessionLimits,
     now: &dyn Fn() -> Timestamp,
-) -> Review {
+) -> SecondOpinion {
     let opinion = fetch(server, reviewer, scope, artifact, limits);
-    review(scope, &server.name, &opinion.map_err(Failure::from), now())
+    review(scope, &server.name, &opinion.map_err(ServerFailure::from), now())
 }
 
 fn fetch(
@@ -130,10 +130,10 @@ fn fetch(
     reviewer: &Reviewer,
     scope: &str,
     artifact: &str,
-    limits: Limits,
-) -> Result<Opinion, McpError> {
+    limits: SessionLimits,
+) -> Result<ReviewerOpinion, McpError> {
     let error = |fault| McpError { server: server.name.clone(), fault, last_words: None };
-    let mut session = Session::open(server, limits)?;
+    let mut session = ServerSession::open(server, limits)?;
     let tools = session.tools()?;
     let tool = match (&reviewer.tool, &tools[..]) {
         (None, [only]) => only,
@@ -141,26 +141,26 @@ fn fetch(
             let wanted = wanted.as_deref().unwrap_or(TOOL);
             tools.iter().find(|tool| tool.name == wanted).ok_or_else(|| {
                 let known = tools.iter().map(|tool| tool.name.clone()).collect();
-                error(Fault::NoSuchTool { tool: wanted.to_owned(), known })
+                error(ServerError::NoSuchTool { tool: wanted.to_owned(), known })
             })?
         }
     };
     let arguments = arguments(tool, reviewer, &request(scope, artifact));
     let answer = session.call(&tool.name, arguments)?;
-    opinion(&answer).ok_or_else(|| error(Fault::NoVerdict(beginning(answer.text.as_bytes()))))
+    opinion(&answer).ok_or_else(|| error(ServerError::NoVerdict(beginning(answer.text.as_bytes()))))
 }
 
 /// Makes a review of what came back: an opinion, or why there is none.
 pub fn review(
     scope: &str,
     reviewer: &str,
-    opinion: &Result<Opinion, Failure>,
+    opinion: &Result<ReviewerOpinion, ServerFailure>,
     reviewed_at: Timestamp,
-) -> Review {
-    let mut review = Review {
+) -> SecondOpinion {
+    let mut review = SecondOpinion {
         scope: scope.to_owned(),
         reviewer: reviewer.to_owned(),
-        status: Status::Unavailable,
+        status: OpinionStatus::Unavailable,
         concerns: Vec::new(),
         suggestions: Vec::new(),
         verdict: None,
@@ -170,7 +170,7 @@ pub fn review(
     };
     match opinion {
         Ok(opinion) => {
-            review.status = Status::Reviewed;
+            review.status = OpinionStatus::Reviewed;
             review.concerns.clone_from(&opinion.concerns);
             review.suggestions.clone_from(&opinion.suggestions);
             review.verdict = Some(opinion.verdict);
@@ -184,7 +184,7 @@ pub fn review(
 }
 
 /// Makes one review of those of several artifacts: the worst verdict, and what was said of each.
-pub fn together(mut reviews: Vec<Review>) -> Option<Review> {
+pub fn together(mut reviews: Vec<SecondOpinion>) -> Option<SecondOpinion> {
     if reviews.len() < 2 {
         return reviews.pop();
     }
@@ -203,15 +203,15 @@ pub fn together(mut reviews: Vec<Review>) -> Option<Review> {
     }
     if !reasons.is_empty() {
         // What nobody looked at is not approved without a word.
-        whole.verdict = whole.verdict.max(Some(Verdict::ApproveWithNotes));
+        whole.verdict = whole.verdict.max(Some(ReviewVerdict::ApproveWithNotes));
     }
-    let said = |texts: fn(&Review) -> &Vec<String>| {
-        let of_each = |review: &Review| -> Vec<String> {
+    let said = |texts: fn(&SecondOpinion) -> &Vec<String>| {
+        let of_each = |review: &SecondOpinion| -> Vec<String> {
             texts(review).iter().map(|text| format!("{}: {text}", review.scope)).collect()
         };
         reviews.iter().flat_map(of_each).collect::<Vec<String>>()
     };
-    whole.status = Status::Reviewed;
+    whole.status = OpinionStatus::Reviewed;
     whole.reason = None;
     whole.concerns = said(|review| &review.concerns);
     whole.concerns.extend(reasons);
@@ -230,7 +230,7 @@ fn request(scope: &str, artifact: &str) -> String {
     )
 }
 
-fn arguments(tool: &Tool, reviewer: &Reviewer, text: &str) -> Value {
+fn arguments(tool: &ServerTool, reviewer: &Reviewer, text: &str) -> Value {
     let fitting = || ARGUMENTS.into_iter().find(|name| tool.takes(name));
     // Else the first that it must have.
     let required = || tool.input_schema["required"][0].as_str();
@@ -240,7 +240,7 @@ fn arguments(tool: &Tool, reviewer: &Reviewer, text: &str) -> Value {
 
 /// Finds the opinion in an answer: in its data, or in the first JSON object of its text that has a
 /// verdict.
-fn opinion(answer: &Answer) -> Option<Opinion> {
+fn opinion(answer: &ToolAnswer) -> Option<ReviewerOpinion> {
     if let Some(opinion) = answer.structured.as_ref().and_then(opinion_of) {
         return Some(opinion);
     }
@@ -261,7 +261,7 @@ fn opinion(answer: &Answer) -> Option<Opinion> {
     None
 }
 
-fn opinion_of(value: &Value) -> Option<Opinion> {
+fn opinion_of(value: &Value) -> Option<ReviewerOpinion> {
     let verdict = value.get("verdict")?.as_str()?;
     let verdict = verdict.trim().to_lowercase().replace([' ', '-'], "_");
     let verdict = serde_json::from_value(Value::String(verdict)).ok()?;
@@ -270,7 +270,11 @@ fn opinion_of(value: &Value) -> Option<Opinion> {
         Some(text) => text_of(text).into_iter().collect(),
         None => Vec::new(),
     };
-    Some(Opinion { verdict, concerns: texts("concerns"), suggestions: texts("suggestions") })
+    Some(ReviewerOpinion {
+        verdict,
+        concerns: texts("concerns"),
+        suggestions: texts("suggestions"),
+    })
 }
 
 /// Returns what a person reads of a concern or a suggestion, if it says anything.

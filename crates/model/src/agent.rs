@@ -156,7 +156,7 @@ impl fmt::Display for AgentState {
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum StateSource {
     /// A signal from the agent, or sent on its behalf (`agent:signal`).
     Signal,
     /// A native hook event of its host.
@@ -172,7 +172,7 @@ pub enum Source {
     Process,
 }
 
-impl Source {
+impl StateSource {
     /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {

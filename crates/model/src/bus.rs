@@ -6,10 +6,10 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::agent::{FailureKind, ProcessName, PromptType, Source};
+use crate::agent::{FailureKind, ProcessName, PromptType, StateSource};
 use crate::alarm::Alarm;
+use crate::approval_request::{AgentQuestion, ApprovalRequest, Claim, Resolution};
 use crate::id::RecordId;
-use crate::inquiry::{AgentQuestion, Claim, Inquiry, Resolution};
 use crate::json::{self, Object};
 
 /// The part common to all reports about an agent.
@@ -21,7 +21,7 @@ pub struct AgentReport {
     pub agent: String,
     /// The source of the report.
     #[serde(default)]
-    pub source: Source,
+    pub source: StateSource,
     /// When it happened; when it was received, if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
@@ -271,7 +271,7 @@ bus_events! {
     /// Somebody gave it another name.
     AgentRenamed(AgentRenamed) = "agent:renamed",
     /// A person is to decide something.
-    DecisionCreated(Inquiry) = "decision:created",
+    DecisionCreated(ApprovalRequest) = "decision:created",
     /// It is decided.
     DecisionResolved(Resolution) = "decision:resolved",
     /// Somebody says that it is theirs to make.

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{AgentState, FailureKind, ProcessName, PromptType, Source};
+use crate::agent::{AgentState, FailureKind, ProcessName, PromptType, StateSource};
+use crate::approval_request::{ApprovalRequest, Claim, Resolution, StandingAnswer};
 use crate::bus::{AgentReport, BusEvent};
 use crate::id::RecordId;
-use crate::inquiry::{Claim, Inquiry, Resolution, Standing};
 use crate::json::Object;
-use crate::pipeline::{PipelineLine, PipelineView, Plan, SessionView};
+use crate::pipeline::{PipelineLine, PipelinePlan, PipelineView, SessionView};
 
 /// The version of the protocol.
 ///
@@ -55,7 +55,7 @@ pub enum Request {
     /// Every decision: open and recently made ones.
     Decisions,
     /// Make a decision.
-    Resolve(Resolve),
+    Resolve(ResolveDecision),
     /// Claim a decision.
     Claim(ClaimRequest),
     /// Release a claimed decision.
@@ -75,7 +75,7 @@ pub enum Request {
     },
     /// Wait for a person's answer.
     Ask(Box<Ask>),
-    /// Every event from now on, after a [`Told::sequence`] number, or since a time.
+    /// Every event from now on, after a [`PublishedEvent::sequence`] number, or since a time.
     Follow {
         /// The number of the last event already received.
         #[serde(default)]
@@ -118,7 +118,7 @@ pub enum Request {
         agent: String,
     },
     /// Type something into an agent's session.
-    Send(Box<Send>),
+    Send(Box<SendKeys>),
     /// Stop an agent.
     Kill {
         /// The agent's id, or a prefix of it.
@@ -143,7 +143,7 @@ pub struct ClaimRequest {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunPipeline {
     /// What to do.
-    pub plan: Plan,
+    pub plan: PipelinePlan,
     /// The environment of its commands and agents; it may contain secrets, and is not stored with
     /// the rest.
     pub environment: BTreeMap<String, String>,
@@ -170,7 +170,7 @@ pub struct PipelineRequest {
 /// Text to type into an agent's session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Send {
+pub struct SendKeys {
     /// The agent's id, or a prefix of it.
     pub agent: String,
     /// What to type.
@@ -185,7 +185,7 @@ pub struct Send {
 /// A decision made by a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Resolve {
+pub struct ResolveDecision {
     /// The decision's id, or a prefix of it.
     pub id: String,
     /// The option: its number or name. For a question, the answer: the numbers or texts of its
@@ -209,7 +209,7 @@ pub struct Resolve {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ask {
     /// What is asked. Asking again with the same id continues the same inquiry.
-    pub inquiry: Inquiry,
+    pub inquiry: ApprovalRequest,
     /// What is known about the agent.
     pub report: AgentReport,
 }
@@ -230,13 +230,13 @@ pub enum Response {
     /// A decision and its current state.
     Decision(Box<DecisionView>),
     /// Every standing answer.
-    Standing(Vec<Standing>),
+    Standing(Vec<StandingAnswer>),
     /// How a decision ended: the one just made, or waited for.
     Resolved(Box<Resolution>),
     /// Something happened.
-    Told(Box<Told>),
+    Told(Box<PublishedEvent>),
     /// The event of a record; none if the daemon does not have it, or no longer does.
-    EventOfRecord(Option<Box<Told>>),
+    EventOfRecord(Option<Box<PublishedEvent>>),
     /// Every pipeline.
     Pipelines(Vec<PipelineView>),
     /// One pipeline: requested, started, cancelled or resumed.
@@ -252,7 +252,7 @@ pub enum Response {
 /// An event, and its position in the store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Told {
+pub struct PublishedEvent {
     /// Its sequence number.
     pub sequence: u64,
     /// Its position among events that share the number: consequences of an event have the event's
@@ -272,7 +272,7 @@ pub struct Told {
     pub subject: Subject,
 }
 
-impl Told {
+impl PublishedEvent {
     /// Returns the event as one flat object, with its number and what is known of its subject.
     pub fn to_object(&self) -> Object {
         let mut object = Object::new();
@@ -496,7 +496,7 @@ pub struct AgentView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureKind>,
     /// Where the state comes from.
-    pub source: Source,
+    pub source: StateSource,
     /// When this state began.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub since: Timestamp,
@@ -561,7 +561,7 @@ impl AgentView {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DecisionView {
     /// What is asked.
-    pub inquiry: Inquiry,
+    pub inquiry: ApprovalRequest,
     /// How it ended; none while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,

@@ -42,7 +42,7 @@ pub struct Event {
     /// The tool call, on tool events.
     pub tool: Option<ToolCall>,
     /// Why it is not certain which call it is, if it is not.
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<CallDoubt>,
     /// The event's own fields (see [`EventKind::own_fields`]) but those of the tool call.
     pub data: Object,
     /// Further fields of the host, as they came.
@@ -75,7 +75,7 @@ pub struct ToolCall {
 
 /// Why it is not certain which call an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum CallDoubt {
     /// The payload was cut off: no hook saw all of the call.
     Cut,
     /// The tool has no name that can be read: no matcher can tell whether it is meant.
@@ -86,7 +86,7 @@ pub enum Doubt {
     Folders,
 }
 
-impl std::fmt::Display for Doubt {
+impl std::fmt::Display for CallDoubt {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
             Self::Cut => "the agent's message was truncated",

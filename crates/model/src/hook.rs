@@ -34,9 +34,9 @@ pub struct HookDefinition {
     /// A short description.
     pub description: String,
     /// The events it runs at.
-    pub triggers: Vec<Trigger>,
+    pub triggers: Vec<HookTrigger>,
     /// Which tool calls trigger it.
-    pub matcher: Matcher,
+    pub matcher: MatcherDefinition,
     /// The timeout in milliseconds.
     pub timeout_ms: u64,
     /// Whether it runs in the background, where it cannot block.
@@ -66,7 +66,7 @@ impl HookDefinition {
             name: name.to_owned(),
             description: String::new(),
             triggers: Vec::new(),
-            matcher: Matcher::default(),
+            matcher: MatcherDefinition::default(),
             timeout_ms: limits::TIMEOUT_DEFAULT,
             is_async: false,
             priority: limits::PRIORITY_DEFAULT,
@@ -98,20 +98,20 @@ impl HookDefinition {
 /// An event a hook runs at, in the spelling its author used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
-pub struct Trigger {
+pub struct HookTrigger {
     /// The event.
     pub kind: EventKind,
     /// How the author spelled it.
     pub spelling: Spelling,
 }
 
-impl Serialize for Trigger {
+impl Serialize for HookTrigger {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.kind.name(self.spelling))
     }
 }
 
-impl<'de> Deserialize<'de> for Trigger {
+impl<'de> Deserialize<'de> for HookTrigger {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         let (kind, spelling) = EventKind::known(&name)
@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for Trigger {
 /// Regular expressions a tool call must match; both if both are given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Matcher {
+pub struct MatcherDefinition {
     /// Must match the whole tool name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
@@ -132,7 +132,7 @@ pub struct Matcher {
     pub pattern: Option<String>,
 }
 
-impl Matcher {
+impl MatcherDefinition {
     /// Tells whether every tool call matches.
     pub fn is_empty(&self) -> bool {
         self.tool.is_none() && self.pattern.is_none()

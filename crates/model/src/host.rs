@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::agent::PromptType;
+use crate::approval_request::{AgentQuestion, QuestionAnswer};
 use crate::event::{Event, ToolCall};
 use crate::exit_code;
-use crate::inquiry::{AgentQuestion, QuestionAnswer};
-use crate::json::{Object, PassedOn};
+use crate::json::{Object, OpaqueField};
 use crate::kind::EventKind;
 use crate::verdict::Verdict;
 
@@ -104,7 +104,7 @@ pub trait Host: Sync {
 
     /// Returns the values that [`Self::decode`] passes on without looking into them, other than for the
     /// names of their members: of a large one that concerns no hook, the beginning will do.
-    fn passed_on(&self) -> &'static [PassedOn] {
+    fn opaque_fields(&self) -> &'static [OpaqueField] {
         &[]
     }
 

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::truncate::first_bytes;
 
-pub use abridge::{Abridged, Cut, PassedOn, Role, abridge};
+pub use abridge::{Abridged, Cut, FieldRole, OpaqueField, abridge};
 pub use compact::push_compact;
 pub use lexer::{depth, next_escape, unescape};
 pub use members::{Members, members};

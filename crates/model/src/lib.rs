@@ -4,14 +4,16 @@
 //! holds the nouns of that sentence and nothing that does I/O:
 //!
 //! - [`Event`]: something an agent is about to do or has done, as a hook sees it;
-//! - [`Decision`]: what one hook said about it; [`Outcome`]: how that hook's run ended;
+//! - [`Decision`]: what one hook said about it; [`RunOutcome`]: how that hook's run ended;
 //! - [`Verdict`]: what all hooks say together, naming who decided and who failed;
 //! - [`Reply`]: what the agent's program is told, made by a [`Host`];
 //! - [`Record`]: one line of the journal.
 
 pub mod agent;
+pub mod agent_directives;
 mod agent_names;
 pub mod alarm;
+pub mod approval_request;
 pub mod bus;
 pub mod case;
 pub mod daemon;
@@ -22,8 +24,7 @@ pub mod file_path;
 pub mod hook;
 pub mod host;
 pub mod id;
-pub mod inquiry;
-pub mod instructions;
+pub mod id_prefix;
 pub mod json;
 pub mod key;
 pub mod kind;
@@ -34,7 +35,6 @@ pub mod outcome;
 pub mod patch;
 pub mod patch_events;
 pub mod pipeline;
-pub mod prefix;
 pub mod reaction;
 pub mod record;
 pub mod report;
@@ -47,23 +47,25 @@ pub mod truncate;
 pub mod verdict;
 
 pub use agent::{
-    AgentState, Ancestor, CallerProcess, FailureKind, ProcessName, PromptType, Source,
+    AgentState, Ancestor, CallerProcess, FailureKind, ProcessName, PromptType, StateSource,
 };
 pub use alarm::{Alarm, AlarmKind};
+pub use approval_request::{ApprovalRequest, Resolution};
 pub use bus::BusEvent;
 pub use decision::{Decision, Effect};
 pub use event::{Event, ToolCall};
 pub use file_path::{CallForms, FilePath, OtherName};
-pub use hook::{EnvAccess, FailMode, HookDefinition, Matcher, Mode, StdoutUse, Trigger};
+pub use hook::{
+    EnvAccess, FailMode, HookDefinition, HookTrigger, MatcherDefinition, Mode, StdoutUse,
+};
 pub use host::{Caller, DecodeError, Host, LateRefusal, Lost, Reply};
 pub use id::RecordId;
-pub use inquiry::{Inquiry, Resolution};
 pub use key::Key;
 pub use kind::{EventKind, Spelling};
 pub use notice::Notice;
 pub use open_format::OpenFormat;
-pub use outcome::Outcome;
-pub use pipeline::Plan;
+pub use outcome::RunOutcome;
+pub use pipeline::PipelinePlan;
 pub use record::{LongText, Payload, Record, ReplyRecord, RunRecord, SkipReason, Skipped};
 pub use state_dir::StateDir;
 pub use verdict::{Failure, Verdict};

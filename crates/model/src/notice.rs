@@ -99,7 +99,7 @@ pub struct NoticeOption {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum Channel {
     /// A notification on the desktop.
     Desktop,
     /// A program of the person.
@@ -110,7 +110,7 @@ pub enum Way {
     Bell,
 }
 
-impl Way {
+impl Channel {
     /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
@@ -126,7 +126,7 @@ impl Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum WayResult {
+pub enum DeliveryStatus {
     /// It did.
     Delivered,
     /// This machine has no such thing as a desktop or a terminal.
@@ -138,30 +138,30 @@ pub enum WayResult {
 /// What became of a notice on one way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WayOutcome {
+pub struct DeliveryResult {
     /// The way.
-    pub way: Way,
+    pub way: Channel,
     /// Whether it got through.
-    pub result: WayResult,
+    pub result: DeliveryStatus,
     /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-impl WayOutcome {
+impl DeliveryResult {
     /// Makes the outcome of a notice that got through.
-    pub fn delivered(way: Way) -> Self {
-        Self { way, result: WayResult::Delivered, why: None }
+    pub fn delivered(way: Channel) -> Self {
+        Self { way, result: DeliveryStatus::Delivered, why: None }
     }
 
     /// Makes the outcome of a way that is not there.
-    pub fn absent(way: Way, why: impl Into<String>) -> Self {
-        Self { way, result: WayResult::Absent, why: Some(why.into()) }
+    pub fn absent(way: Channel, why: impl Into<String>) -> Self {
+        Self { way, result: DeliveryStatus::Absent, why: Some(why.into()) }
     }
 
     /// Makes the outcome of a notice that did not get through.
-    pub fn failed(way: Way, why: impl Into<String>) -> Self {
-        Self { way, result: WayResult::Failed, why: Some(why.into()) }
+    pub fn failed(way: Channel, why: impl Into<String>) -> Self {
+        Self { way, result: DeliveryStatus::Failed, why: Some(why.into()) }
     }
 }
 
@@ -219,7 +219,7 @@ pub struct NoticeOutcome {
     pub tried: Option<Timestamp>,
     /// What became of it on each way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<WayOutcome>,
+    pub ways: Vec<DeliveryResult>,
     /// What was chosen in a notification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<NoticeAnswer>,
@@ -228,7 +228,7 @@ pub struct NoticeOutcome {
 impl NoticeOutcome {
     /// Tells whether it got through on one way at least.
     pub fn is_delivered(&self) -> bool {
-        self.ways.iter().any(|outcome| outcome.result == WayResult::Delivered)
+        self.ways.iter().any(|outcome| outcome.result == DeliveryStatus::Delivered)
     }
 }
 
@@ -266,7 +266,7 @@ mod tests {
         {
             assert_eq!(json!(kind), kind.name());
         }
-        for way in [Way::Desktop, Way::Command, Way::Webhook, Way::Bell] {
+        for way in [Channel::Desktop, Channel::Command, Channel::Webhook, Channel::Bell] {
             assert_eq!(json!(way), way.name());
         }
     }

@@ -6,14 +6,14 @@
 use serde_json::Value;
 
 use crate::decision::Effect;
-use crate::event::{Doubt, Event, NativeCall, ToolCall};
+use crate::event::{CallDoubt, Event, NativeCall, ToolCall};
 use crate::exit_code;
 use crate::file_path::LazyForms;
 use crate::host::{Caller, DecodeError, Host, Reply};
-use crate::json::{self, Object, PassedOn, Role, type_name};
+use crate::json::{self, FieldRole, Object, OpaqueField, type_name};
 use crate::kind::EventKind;
 use crate::patch_events;
-use crate::serve::Said;
+use crate::serve::ServedVerdict;
 use crate::tools;
 use crate::verdict::Verdict;
 
@@ -53,10 +53,10 @@ impl Host for OpenFormat {
         }
         if event.kind.has_matcher() {
             let is_named = fields.get("tool_name").and_then(Value::as_str);
-            event.doubt = is_named.is_none_or(str::is_empty).then_some(Doubt::Unnamed);
+            event.doubt = is_named.is_none_or(str::is_empty).then_some(CallDoubt::Unnamed);
             event.tool = Some(take_tool(&mut fields, read.repaired));
         } else if matches!(event.kind, EventKind::Other(_)) && carries_call(&fields) {
-            event.doubt = Some(Doubt::UnknownEvent);
+            event.doubt = Some(CallDoubt::UnknownEvent);
         }
         for name in event.kind.own_fields() {
             if let Some(value) = json::remove(&mut fields, name) {
@@ -67,11 +67,11 @@ impl Host for OpenFormat {
         Ok(patch_events::of_call(event))
     }
 
-    fn passed_on(&self) -> &'static [PassedOn] {
+    fn opaque_fields(&self) -> &'static [OpaqueField] {
         &[
-            PassedOn { path: &["tool_input"], role: Role::Input },
-            PassedOn { path: &["native", "tool_input"], role: Role::NativeInput },
-            PassedOn { path: &["tool_output"], role: Role::Other },
+            OpaqueField { path: &["tool_input"], role: FieldRole::Input },
+            OpaqueField { path: &["native", "tool_input"], role: FieldRole::NativeInput },
+            OpaqueField { path: &["tool_output"], role: FieldRole::Other },
         ]
     }
 
@@ -96,7 +96,7 @@ impl Host for OpenFormat {
             exit_code::OK
         };
         Reply {
-            stdout: json::to_spaced(&Said::from(verdict)) + "\n",
+            stdout: json::to_spaced(&ServedVerdict::from(verdict)) + "\n",
             stderr,
             exit_code,
             ..Reply::default()
@@ -110,7 +110,7 @@ impl Host for OpenFormat {
             );
             let verdict =
                 Verdict { effect: Some(Effect::Deny), reason: Some(reason), ..Verdict::default() };
-            let said = json::to_spaced(&Said::from(&verdict)) + "\n";
+            let said = json::to_spaced(&ServedVerdict::from(&verdict)) + "\n";
             let stderr = format!("anyhook: {}\n", verdict.reason.unwrap_or_default());
             let exit_code = exit_code::BLOCKED;
             return Reply { stdout: said, stderr, exit_code, blocks: true, ..Reply::default() };
@@ -226,7 +226,7 @@ mod tests {
         let doubt = |payload: Value| decode(&payload.to_string()).doubt;
         for field in ["tool_name", "tool_input"] {
             let payload = json!({"event_type": "on_tool", field: "Shell"});
-            assert_eq!(doubt(payload), Some(Doubt::UnknownEvent));
+            assert_eq!(doubt(payload), Some(CallDoubt::UnknownEvent));
         }
         assert_eq!(doubt(json!({"event_type": "worktree_create"})), None);
         let empty = json!({"event_type": "worktree_create", "tool_name": "", "tool_input": null});

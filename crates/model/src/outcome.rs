@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RunOutcome {
     /// It exited with this code.
     Exited(i32),
     /// It exited with this code and left a child behind that holds its output open.
@@ -30,7 +30,7 @@ pub enum Outcome {
     Detached,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// Returns the exit code of a run that came to its own end.
     pub fn exit_code(&self) -> Option<i32> {
         match self {
@@ -40,7 +40,7 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for RunOutcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited(code) => write!(formatter, "exit {code}"),

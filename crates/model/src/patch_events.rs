@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::event::{Doubt, Event, NativeCall, ToolCall};
+use crate::event::{CallDoubt, Event, NativeCall, ToolCall};
 use crate::file_path::LazyForms;
 use crate::json::any_leaf;
 use crate::patch::{self, FileChange};
@@ -102,7 +102,7 @@ fn beside(mut event: Event, is_tool: bool) -> Vec<Event> {
     let places = |path: &str| places(path, &folders, is_heredoc);
     add_changes(&mut events, &about_files, changes, &places, false);
     if !are_all {
-        events[1..].iter_mut().for_each(|part| part.doubt = Some(Doubt::Folders));
+        events[1..].iter_mut().for_each(|part| part.doubt = Some(CallDoubt::Folders));
     }
     events
 }
@@ -545,7 +545,7 @@ mod tests {
         assert_eq!(few[1].doubt, None);
         assert_eq!(few[1].tool.as_ref().unwrap().files[1], "vendor/a");
         for decoys in [": cd x; ".repeat(100), "cd $X; ".repeat(100)] {
-            assert_eq!(parts(decoys)[1].doubt, Some(Doubt::Folders));
+            assert_eq!(parts(decoys)[1].doubt, Some(CallDoubt::Folders));
         }
     }
 

@@ -9,7 +9,7 @@ use crate::daemon::Usage;
 use crate::id::RecordId;
 use crate::reaction::Reactions;
 
-/// The version of [`Plan`] and [`PipelineView`].
+/// The version of [`PipelinePlan`] and [`PipelineView`].
 ///
 /// - 1: the first.
 pub const PIPELINE_VERSION: u32 = 1;
@@ -20,7 +20,7 @@ pub const ENTRY_LIMIT: u32 = 5;
 /// A pipeline of a runbook with all values filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Plan {
+pub struct PipelinePlan {
     /// [`PIPELINE_VERSION`].
     pub v: u32,
     /// The id of the run.
@@ -42,10 +42,10 @@ pub struct Plan {
     /// Where its steps run.
     pub workspace: Workspace,
     /// Its steps; the first one runs first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PipelineStep>,
     /// The notifications about it.
     #[serde(default)]
-    pub notify: Notify,
+    pub notify: PipelineNotices,
     /// The step to run when everything is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_done: Option<String>,
@@ -57,9 +57,9 @@ pub struct Plan {
     pub on_cancel: Option<String>,
 }
 
-impl Plan {
+impl PipelinePlan {
     /// Returns a step by its name.
-    pub fn step(&self, name: &str) -> Option<&Step> {
+    pub fn step(&self, name: &str) -> Option<&PipelineStep> {
         self.steps.iter().find(|step| step.name == name)
     }
 }
@@ -101,11 +101,11 @@ pub enum WorkspaceKind {
 /// One step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Step {
+pub struct PipelineStep {
     /// Its name.
     pub name: String,
     /// What to do.
-    pub work: Work,
+    pub work: StepWork,
     /// The next step; if absent, the pipeline is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_done: Option<String>,
@@ -121,9 +121,9 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Work {
+pub enum StepWork {
     /// Runs a command.
-    Shell(Shell),
+    Shell(ShellStep),
     /// Runs an agent.
     Agent(Box<AgentPlan>),
 }
@@ -131,9 +131,9 @@ pub enum Work {
 /// A command of a shell step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Shell {
+pub struct ShellStep {
     /// The command.
-    pub run: Command,
+    pub run: StepCommand,
     /// The timeout in milliseconds; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
@@ -145,7 +145,7 @@ pub struct Shell {
 /// ever executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Command {
+pub struct StepCommand {
     /// The text, with `"${ANYHOOK_VALUE_1}"` where a value goes.
     pub text: String,
     /// The values, by variable.
@@ -163,7 +163,7 @@ pub struct AgentPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// How it is started; further arguments follow (`"$@"`).
-    pub run: Command,
+    pub run: StepCommand,
     /// Its prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
@@ -188,7 +188,7 @@ pub struct AgentPlan {
 /// The notifications about a pipeline: the text for each moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Notify {
+pub struct PipelineNotices {
     /// When it starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_start: Option<String>,
@@ -207,7 +207,7 @@ pub struct Notify {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum PipelinePhase {
     /// A step is running.
     Running,
     /// It waits for a person.
@@ -220,7 +220,7 @@ pub enum Phase {
     Cancelled,
 }
 
-impl Phase {
+impl PipelinePhase {
     /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
@@ -256,7 +256,7 @@ pub struct PipelineView {
     /// The project.
     pub project: String,
     /// Its phase.
-    pub phase: Phase,
+    pub phase: PipelinePhase,
     /// The reason: what failed, who cancelled it, what it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,

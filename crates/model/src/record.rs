@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use crate::agent::ProcessName;
 use crate::alarm::Alarm;
+use crate::approval_request::Resolution;
 use crate::decision::Decision;
 use crate::host::Lost;
 use crate::id::RecordId;
-use crate::inquiry::Resolution;
 use crate::json::{Object, lossy, push_compact};
 use crate::kind::EventKind;
-use crate::outcome::Outcome;
+use crate::outcome::RunOutcome;
 use crate::verdict::Verdict;
 
 /// The version of the journal's format.
@@ -278,7 +278,7 @@ pub struct RunRecord {
     pub shadow: bool,
     /// How the run ended; absent if it never ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<RunOutcome>,
     /// Its decision.
     #[serde(default, skip_serializing_if = "Decision::is_silent")]
     pub decision: Decision,

@@ -97,14 +97,14 @@ mod generated {
 
     use super::{front_matter, runbook};
     use crate::agent::{FailureKind, PromptType};
+    use crate::approval_request::{ApprovalRequest, Claim, Resolution};
     use crate::bus::{AgentRenamed, AgentReport, BusEvent, PipelineReport, SignalKind};
     use crate::case::Case;
     use crate::daemon::{self, AgentView, DaemonStatus, DecisionView, Response};
     use crate::decision::Decision;
-    use crate::inquiry::{Claim, Inquiry, Resolution};
     use crate::kind::EventKind;
     use crate::notice::Notice;
-    use crate::pipeline::{PipelineLine, PipelineView, Plan};
+    use crate::pipeline::{PipelineLine, PipelinePlan, PipelineView};
     use crate::record::Record;
     use crate::report::changes::{
         AddReport, EmitReport, InstallReport, NewReport, PromoteReport, ReloadReport, RemoveReport,
@@ -120,7 +120,7 @@ mod generated {
         CheckReport, DoctorReport, HostReport, ListReport, PlanReport, PromptedHook, ReplayReport,
         StatsReport, TestedCase, VerifyReport,
     };
-    use crate::serve::{Answer, Request};
+    use crate::serve::{ServeAnswer, ServeRequest};
     use crate::verdict::Verdict;
 
     /// Returns every schema's name and text, as they are to be committed.
@@ -158,12 +158,12 @@ mod generated {
                 "Replay results",
                 "The output of `anyhook replay --json`.",
             ),
-            of::<Answer>(
+            of::<ServeAnswer>(
                 "serve-answer",
                 "A response line of `serve`",
                 "One output line of `anyhook serve --stdio`, after the greeting {\"anyhook\": VERSION, \"protocol\": 1}.",
             ),
-            of::<Request>(
+            of::<ServeRequest>(
                 "serve-request",
                 "A request line of `serve`",
                 "One input line of `anyhook serve --stdio`.",
@@ -372,7 +372,7 @@ mod generated {
                 "A pipeline log line",
                 "One line of `anyhook pipeline logs --json`.",
             ),
-            of::<Plan>(
+            of::<PipelinePlan>(
                 "pipeline-plan",
                 "A pipeline plan",
                 "The output of `anyhook pipeline run --dry-run`, with every value filled in.",
@@ -420,7 +420,7 @@ mod generated {
     fn members(name: &str, generator: &mut SchemaGenerator) -> Value {
         let message = json!({"type": "string", "description": "A message in its own words."});
         let own = match name {
-            "decision:created" => return generator.subschema_for::<Inquiry>().into(),
+            "decision:created" => return generator.subschema_for::<ApprovalRequest>().into(),
             "decision:resolved" => return generator.subschema_for::<Resolution>().into(),
             "decision:claimed" | "decision:released" | "decision:revoked" => {
                 return generator.subschema_for::<Claim>().into();

@@ -1,8 +1,8 @@
 //! What `anyhook serve --stdio` reads and writes: one JSON object a line.
 //!
-//! - [`Hello`] is the first line out.
-//! - [`Request`] is a line in; [`read`] reads it, and keeps what is for the engine as it was sent.
-//! - [`Answer`] is a line out. Every request gets exactly one; a cancel gets none of its own.
+//! - [`ServeHello`] is the first line out.
+//! - [`ServeRequest`] is a line in; [`read`] reads it, and keeps what is for the engine as it was sent.
+//! - [`ServeAnswer`] is a line out. Every request gets exactly one; a cancel gets none of its own.
 
 mod read;
 
@@ -14,7 +14,7 @@ use crate::id::RecordId;
 use crate::json::Object;
 use crate::verdict::Verdict;
 
-pub use read::{About, Asked, Body, Incoming, Refused, read};
+pub use read::{IncomingLine, ParsedRequest, RejectedLine, RequestBody, RequestContext, read};
 
 /// The protocol's number. It grows when a line changes its meaning or a key is added.
 ///
@@ -27,7 +27,7 @@ pub const LINE_LIMIT: usize = 64 * 1024 * 1024;
 /// The first line out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Hello {
+pub struct ServeHello {
     /// The program's version.
     pub anyhook: String,
     /// The protocol's number.
@@ -37,9 +37,9 @@ pub struct Hello {
 /// The caller's name for a request: a number or a string, which comes back to the digit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
-pub struct Id(Value);
+pub struct RequestId(Value);
 
-impl TryFrom<Value> for Id {
+impl TryFrom<Value> for RequestId {
     type Error = &'static str;
 
     fn try_from(value: Value) -> Result<Self, Self::Error> {
@@ -50,14 +50,14 @@ impl TryFrom<Value> for Id {
     }
 }
 
-impl From<Id> for Value {
-    fn from(id: Id) -> Self {
+impl From<RequestId> for Value {
+    fn from(id: RequestId) -> Self {
         id.0
     }
 }
 
 #[cfg(feature = "schema")]
-impl schemars::JsonSchema for Id {
+impl schemars::JsonSchema for RequestId {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Id".into()
     }
@@ -82,10 +82,10 @@ impl schemars::JsonSchema for Id {
     "dependentRequired" = {"host": ["payload"], "payload": ["host"]},
 )))]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct ServeRequest {
     /// The caller's id for this request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<Id>,
+    pub id: Option<RequestId>,
     /// An event of the open format (schema `event`; only `event_type` is required).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<Object>,
@@ -109,7 +109,7 @@ pub struct Request {
     pub project_dir: Option<String>,
     /// The request to cancel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cancel: Option<Id>,
+    pub cancel: Option<RequestId>,
 }
 
 /// A line out: one of `verdict`, `reply`, `cancelled` and `error`.
@@ -121,12 +121,12 @@ pub struct Request {
     {"required": ["cancelled"]},
     {"required": ["error"]},
 ])))]
-pub struct Answer {
+pub struct ServeAnswer {
     /// The request's id; null if the line had no readable id.
-    pub id: Option<Id>,
+    pub id: Option<RequestId>,
     /// The combined verdict of all hooks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Said>,
+    pub verdict: Option<ServedVerdict>,
     /// The reply for the agent, if the request had its own payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<NativeReply>,
@@ -138,7 +138,7 @@ pub struct Answer {
     pub cancelled: bool,
     /// Why there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<Fault>,
+    pub error: Option<ServeError>,
 }
 
 /// A verdict in the open format, as printed by `anyhook hook agent-hooks`.
@@ -146,7 +146,7 @@ pub struct Answer {
 /// Everything is absent if no hook has an opinion, which is not the same as `allow`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Said {
+pub struct ServedVerdict {
     /// The decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Effect>,
@@ -164,7 +164,7 @@ pub struct Said {
     pub id: Option<RecordId>,
 }
 
-impl From<&Verdict> for Said {
+impl From<&Verdict> for ServedVerdict {
     fn from(verdict: &Verdict) -> Self {
         if verdict.is_silent() {
             return Self::default();
@@ -194,9 +194,9 @@ pub struct NativeReply {
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Fault {
+pub struct ServeError {
     /// The kind of error, for programs.
-    pub code: FaultCode,
+    pub code: ServeErrorCode,
     /// What is wrong, as text.
     pub message: String,
     /// The next step.
@@ -208,7 +208,7 @@ pub struct Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum FaultCode {
+pub enum ServeErrorCode {
     /// The line, or the event in it, is not JSON.
     NotJson,
     /// The line is JSON, but none of the three forms.

@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use anyhook_engine::discover::Installed;
-use anyhook_engine::dispatch::Finished;
+use anyhook_engine::discover::InstalledHooks;
+use anyhook_engine::dispatch::FinishedDispatch;
 use anyhook_engine::hook::Trust;
 use anyhook_engine::{Engine, Hook, now};
 use anyhook_model::case::{Case, CaseFile, ExpectedDecision};
@@ -93,7 +93,7 @@ pub fn test(engine: &Engine, hook: &Hook, path: &Path) -> Result<TestedCase, Rep
     if let Some(host) = hook.definition.hosts.first() {
         event.host.clone_from(host);
     }
-    let alone = Installed::of(vec![hook]);
+    let alone = InstalledHooks::of(vec![hook]);
     let finished = engine.run_only(&OpenFormat, &alone, event, &variables);
     compare(&case, &finished, &project, &mut tested.faults);
     tested.passed = tested.faults.is_empty();
@@ -143,7 +143,7 @@ fn fill_in(value: &str, project: &Path) -> String {
 }
 
 /// Writes down what is not as the case expects.
-fn compare(case: &Case, finished: &Finished, project: &Path, faults: &mut Vec<String>) {
+fn compare(case: &Case, finished: &FinishedDispatch, project: &Path, faults: &mut Vec<String>) {
     let expect = &case.expect;
     let run = finished.runs.first();
     let decision = run.map(|run| &run.decision);

@@ -2,16 +2,16 @@
 
 use std::collections::HashSet;
 
-use anyhook_engine::dispatch::Finished;
+use anyhook_engine::dispatch::FinishedDispatch;
 use anyhook_model::report::{ReplayCost, ReplayReport, ReplayedEvent};
 use anyhook_model::{Effect, Record, RunRecord, Verdict};
-use anyhook_terminal::figures::percentile;
+use anyhook_terminal::format::percentile;
 
-use crate::source::Item;
+use crate::source::PastEvent;
 
 /// What changes for one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Change {
+enum VerdictChange {
     Nothing,
     NewBlock,
     NewAllow,
@@ -21,7 +21,7 @@ enum Change {
 
 /// What came of one event.
 #[derive(Debug)]
-pub struct Judged {
+pub struct JudgedEvent {
     event: ReplayedEvent,
     is_due: bool,
     is_redacted: bool,
@@ -29,15 +29,19 @@ pub struct Judged {
     failure: Option<String>,
     /// Whether none of the hooks had failed then.
     was_sound: bool,
-    change: Change,
+    change: VerdictChange,
     times: Vec<u64>,
 }
 
 /// Compares what was said with what would be said.
-pub fn judge(item: &Item, finished: &Finished, names: &HashSet<String>) -> Judged {
+pub fn judge(
+    item: &PastEvent,
+    finished: &FinishedDispatch,
+    names: &HashSet<String>,
+) -> JudgedEvent {
     let record = item.record.as_ref();
     let failed = finished.runs.iter().find(|run| run.failure.is_some());
-    Judged {
+    JudgedEvent {
         event: replayed(item, &finished.verdict),
         is_due: !finished.runs.is_empty() || was_run(item, names),
         is_redacted: record.is_some_and(|record| !record.redacted.is_empty()),
@@ -51,7 +55,7 @@ pub fn judge(item: &Item, finished: &Finished, names: &HashSet<String>) -> Judge
 }
 
 /// Counts and sorts what came of it.
-pub fn sum_up(judged: impl Iterator<Item = Judged>, report: &mut ReplayReport) {
+pub fn sum_up(judged: impl Iterator<Item = JudgedEvent>, report: &mut ReplayReport) {
     let mut times = Vec::new();
     for one in judged {
         report.events += 1;
@@ -71,11 +75,11 @@ pub fn sum_up(judged: impl Iterator<Item = Judged>, report: &mut ReplayReport) {
         }
         match one.change {
             // One that fails only here has not said the same.
-            Change::Nothing if fails_anew => {}
-            Change::Nothing => report.same += 1,
-            Change::NewBlock => report.new_blocks.push(event),
-            Change::NewAllow => report.new_allows.push(event),
-            Change::Other(what) => {
+            VerdictChange::Nothing if fails_anew => {}
+            VerdictChange::Nothing => report.same += 1,
+            VerdictChange::NewBlock => report.new_blocks.push(event),
+            VerdictChange::NewAllow => report.new_allows.push(event),
+            VerdictChange::Other(what) => {
                 report.differences.push(ReplayedEvent { reason: Some(what.to_owned()), ..event });
             }
         }
@@ -83,7 +87,7 @@ pub fn sum_up(judged: impl Iterator<Item = Judged>, report: &mut ReplayReport) {
     report.cost = cost(times);
 }
 
-fn was_run(item: &Item, names: &HashSet<String>) -> bool {
+fn was_run(item: &PastEvent, names: &HashSet<String>) -> bool {
     item.record.as_ref().is_some_and(|record| own_runs(record, names).next().is_some())
 }
 
@@ -95,7 +99,7 @@ fn own_runs<'record>(
     record.runs.iter().filter(|run| names.contains(&run.hook))
 }
 
-fn replayed(item: &Item, now: &Verdict) -> ReplayedEvent {
+fn replayed(item: &PastEvent, now: &Verdict) -> ReplayedEvent {
     let event = &item.event;
     ReplayedEvent {
         id: item.id.clone(),
@@ -114,35 +118,45 @@ fn replayed(item: &Item, now: &Verdict) -> ReplayedEvent {
     }
 }
 
-fn change(record: Option<&Record>, finished: &Finished, names: &HashSet<String>) -> Change {
+fn change(
+    record: Option<&Record>,
+    finished: &FinishedDispatch,
+    names: &HashSet<String>,
+) -> VerdictChange {
     let now = &finished.verdict;
     let Some(record) = record else {
         // A transcript does not tell what was said; what is there has happened.
-        return if now.is_block() { Change::NewBlock } else { Change::Nothing };
+        return if now.is_block() { VerdictChange::NewBlock } else { VerdictChange::Nothing };
     };
     let by_us = record.verdict.by.as_ref().is_some_and(|by| names.contains(by));
     match (record.denies(), now.is_block()) {
-        (false, true) => Change::NewBlock,
-        (true, false) if by_us => Change::NewAllow,
+        (false, true) => VerdictChange::NewBlock,
+        (true, false) if by_us => VerdictChange::NewAllow,
         (true, true) if by_us => match (&record.verdict, now) {
-            (then, now) if then.by != now.by => Change::Other("a different hook would block it"),
-            (then, now) if then.reason != now.reason => {
-                Change::Other("would be blocked for a different reason")
+            (then, now) if then.by != now.by => {
+                VerdictChange::Other("a different hook would block it")
             }
-            _ => Change::Nothing,
+            (then, now) if then.reason != now.reason => {
+                VerdictChange::Other("would be blocked for a different reason")
+            }
+            _ => VerdictChange::Nothing,
         },
         // Somebody else blocked it; what we said before that may still differ.
-        (true, true) => Change::Nothing,
+        (true, true) => VerdictChange::Nothing,
         (true | false, false) => other_change(record, finished, names),
     }
 }
 
 /// Compares what the tried hooks said, where neither is a block.
-fn other_change(record: &Record, finished: &Finished, names: &HashSet<String>) -> Change {
+fn other_change(
+    record: &Record,
+    finished: &FinishedDispatch,
+    names: &HashSet<String>,
+) -> VerdictChange {
     let then: Vec<&RunRecord> = own_runs(record, names).collect();
     if record.denies() && then.is_empty() {
         // It was blocked before we were asked.
-        return Change::Nothing;
+        return VerdictChange::Nothing;
     }
     let counts = |run: &&RunRecord| run.failure.is_none();
     let now: Vec<&RunRecord> = finished.runs.iter().collect();
@@ -152,7 +166,7 @@ fn other_change(record: &Record, finished: &Finished, names: &HashSet<String>) -
     // What a shadow hook said counted for nothing.
     let counted: Vec<&RunRecord> = then.iter().copied().filter(|run| !run.shadow).collect();
     if strongest(&counted) != strongest(&now) {
-        return Change::Other(match strongest(&now) {
+        return VerdictChange::Other(match strongest(&now) {
             Some(Effect::Ask) => "would ask for approval",
             Some(_) => "would allow it without asking",
             None => "would have no opinion",
@@ -161,16 +175,16 @@ fn other_change(record: &Record, finished: &Finished, names: &HashSet<String>) -
     let input =
         |runs: &[&RunRecord]| runs.iter().rev().find_map(|run| run.decision.modified_input.clone());
     if input(&counted) != input(&now) {
-        return Change::Other("would change the input differently");
+        return VerdictChange::Other("would change the input differently");
     }
     let context = |runs: &[&RunRecord]| -> Vec<String> {
         let sound = runs.iter().filter(|run| counts(run));
         sound.filter_map(|run| run.decision.additional_context.clone()).collect()
     };
     if context(&counted) != context(&now) {
-        return Change::Other("would tell the model something different");
+        return VerdictChange::Other("would tell the model something different");
     }
-    Change::Nothing
+    VerdictChange::Nothing
 }
 
 fn cost(mut times: Vec<u64>) -> ReplayCost {

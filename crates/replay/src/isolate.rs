@@ -16,7 +16,7 @@ use crate::ReplayError;
 
 /// How much is left to the hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leave {
+pub struct IsolationOptions {
     /// The network.
     pub network: bool,
     /// Everything.
@@ -60,7 +60,7 @@ exec "$@"
 "#;
 
 /// Runs the command again with these arguments, apart from everything real. Returns its exit code.
-pub fn run_again(arguments: &[OsString], leave: Leave) -> Result<u8, ReplayError> {
+pub fn run_again(arguments: &[OsString], leave: IsolationOptions) -> Result<u8, ReplayError> {
     let program = std::env::current_exe()?;
     let scratch = tempfile::Builder::new().prefix("anyhook-replay-").tempdir()?;
     let mut command = if leave.all {
@@ -86,7 +86,7 @@ pub fn run_again(arguments: &[OsString], leave: Leave) -> Result<u8, ReplayError
 }
 
 /// Returns the arguments with which `unshare` works here.
-fn way(leave: Leave) -> Result<Vec<&'static str>, ReplayError> {
+fn way(leave: IsolationOptions) -> Result<Vec<&'static str>, ReplayError> {
     let mut namespaces = vec!["--mount"];
     if !leave.network {
         namespaces.push("--net");

@@ -8,9 +8,9 @@
 pub mod cases;
 mod compare;
 pub mod isolate;
-pub mod past;
+pub mod journal_replay;
+mod sandbox_run;
 pub mod source;
-mod try_out;
 
 use std::io;
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ use anyhook_engine::Hook;
 use anyhook_hook::environment::Environment;
 use anyhook_model::report::ReplayReport;
 
-use crate::isolate::Leave;
-use crate::source::Past;
+use crate::isolate::IsolationOptions;
+use crate::source::PastEvents;
 
 /// Why hooks could not be tried.
 #[derive(Debug, thiserror::Error)]
@@ -79,13 +79,13 @@ pub enum ReplayError {
 /// told how many payloads are done.
 pub fn replay(
     hooks: Vec<Hook>,
-    past: Past,
-    leave: Leave,
+    past: PastEvents,
+    leave: IsolationOptions,
     jobs: usize,
     environment: &Environment,
     progress: &mut dyn FnMut(u64),
 ) -> Result<ReplayReport, ReplayError> {
-    let Past { payloads, gone, problems } = past;
+    let PastEvents { payloads, gone, problems } = past;
     let mut report = ReplayReport {
         hooks: hooks.iter().map(|hook| hook.name().to_owned()).collect(),
         network_cut: !leave.network,
@@ -94,7 +94,7 @@ pub fn replay(
         problems,
         ..ReplayReport::default()
     };
-    let tried = try_out::all(hooks, &payloads, jobs, environment, progress)?;
+    let tried = sandbox_run::all(hooks, &payloads, jobs, environment, progress)?;
     for (payload, judged) in payloads.iter().zip(&tried) {
         report.gone += if judged.is_none() { payload.count() } else { 0 };
     }

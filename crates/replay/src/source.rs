@@ -12,13 +12,13 @@ use anyhook_model::{Caller, Event, Host, Record};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::{ReplayError, past};
+use crate::{ReplayError, journal_replay};
 
 /// The events of the past.
 #[derive(Debug)]
-pub struct Past {
+pub struct PastEvents {
     /// What hosts sent, oldest first.
-    pub payloads: Vec<Payload>,
+    pub payloads: Vec<PastPayload>,
     /// How many could not be read.
     pub gone: usize,
     /// What could not be read, and why.
@@ -27,16 +27,16 @@ pub struct Past {
 
 /// What a host sent at once: one or more events.
 #[derive(Debug)]
-pub enum Payload {
+pub enum PastPayload {
     /// Its records, in order; the first has the payload.
     Journaled(Vec<Record>),
     /// Taken from a transcript.
-    Transcribed(Vec<Item>),
+    Transcribed(Vec<PastEvent>),
 }
 
 /// One event of the past.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct PastEvent {
     /// What to call it.
     pub id: String,
     /// The event, as it came.
@@ -51,7 +51,7 @@ pub fn of_journal(
     since: Timestamp,
     host: Option<&str>,
     limit: usize,
-) -> Result<Past, ReplayError> {
+) -> Result<PastEvents, ReplayError> {
     let at_fault = |cause| ReplayError::Journal { folder: journal.folder().to_owned(), cause };
     let limit = if limit == 0 { usize::MAX } else { limit };
     // The records of one payload are written at once, so they stand one after another.
@@ -78,15 +78,15 @@ pub fn of_journal(
             }
         })
         .map_err(at_fault)?;
-    let payloads = payloads.into_iter().map(Payload::Journaled).collect();
+    let payloads = payloads.into_iter().map(PastPayload::Journaled).collect();
     let more = (left_out > 0).then(|| {
         let all = events + left_out;
         format!("only the newest {events} of {all} events were tried; --limit 0 takes all")
     });
-    Ok(Past { payloads, gone: 0, problems: more.into_iter().collect() })
+    Ok(PastEvents { payloads, gone: 0, problems: more.into_iter().collect() })
 }
 
-impl Payload {
+impl PastPayload {
     /// Returns how many events it is.
     pub fn count(&self) -> usize {
         match self {
@@ -96,7 +96,7 @@ impl Payload {
     }
 
     /// Returns its events with their records; none if it cannot be had again.
-    pub fn items(&self, journal: Option<&Journal>) -> Option<Vec<Item>> {
+    pub fn items(&self, journal: Option<&Journal>) -> Option<Vec<PastEvent>> {
         let records = match self {
             Self::Transcribed(items) => return Some(items.clone()),
             Self::Journaled(records) => records,
@@ -105,19 +105,19 @@ impl Payload {
             records.iter().map(|record| journal?.restored(record.clone()).ok()).collect();
         let restored = restored?;
         let first = restored.first()?;
-        let (events, redacted) = (past::events(first).ok()?, first.redacted.clone());
+        let (events, redacted) = (journal_replay::events(first).ok()?, first.redacted.clone());
         let items = events.into_iter().zip(restored).map(|(mut event, mut record)| {
             // An event that was called otherwise is one that only the engine could tell.
             event.kind = record.event.clone();
             // What was taken out of the payload is missing in each of its events.
             record.redacted.extend(redacted.iter().cloned());
-            Item { id: record.id.to_string(), event, record: Some(record) }
+            PastEvent { id: record.id.to_string(), event, record: Some(record) }
         });
         Some(items.collect())
     }
 }
 
-impl Item {
+impl PastEvent {
     /// Returns the event as it was when the first of these hooks had its turn.
     pub fn event_at_turn_of(&self, is_tried: impl Fn(&str) -> bool) -> Event {
         let mut event = self.event.clone();
@@ -142,10 +142,10 @@ fn transcriber() -> Option<(&'static HostSpec, TranscriptReader)> {
 }
 
 /// Takes the newest events from an agent's transcript, and from those of its subagents.
-pub fn of_transcript(path: &Path, limit: usize) -> Result<Past, ReplayError> {
+pub fn of_transcript(path: &Path, limit: usize) -> Result<PastEvents, ReplayError> {
     let (agent, reader) = transcriber().ok_or(ReplayError::NoTranscripts)?;
     let place = reader.place;
-    let mut past = Past { payloads: Vec::new(), gone: 0, problems: Vec::new() };
+    let mut past = PastEvents { payloads: Vec::new(), gone: 0, problems: Vec::new() };
     add_transcript((agent, reader), path, "", &mut past).map_err(|cause| {
         ReplayError::UnreadableTranscript { path: path.to_owned(), cause, place }
     })?;
@@ -165,8 +165,8 @@ pub fn of_transcript(path: &Path, limit: usize) -> Result<Past, ReplayError> {
         }
     }
     past.payloads.sort_by_key(|payload| match payload {
-        Payload::Transcribed(items) => items.first().map(|item| item.event.at),
-        Payload::Journaled(records) => records.first().map(|record| record.at),
+        PastPayload::Transcribed(items) => items.first().map(|item| item.event.at),
+        PastPayload::Journaled(records) => records.first().map(|record| record.at),
     });
     if limit > 0 && past.payloads.len() > limit {
         past.payloads.drain(..past.payloads.len() - limit);
@@ -178,7 +178,7 @@ fn add_transcript(
     (agent, reader): (&HostSpec, TranscriptReader),
     path: &Path,
     whose: &str,
-    past: &mut Past,
+    past: &mut PastEvents,
 ) -> io::Result<()> {
     let transcript = (reader.read)(&std::fs::read(path)?);
     past.problems.extend(transcript.problems);
@@ -191,9 +191,13 @@ fn add_transcript(
         payload.insert("transcript_path".to_owned(), path.to_string_lossy().into());
         match agent.protocol.decode(to_spaced(&payload).as_bytes(), &caller) {
             Ok(events) => {
-                let item =
-                    |event| Item { id: format!("{whose}line {}", one.line), event, record: None };
-                past.payloads.push(Payload::Transcribed(events.into_iter().map(item).collect()));
+                let item = |event| PastEvent {
+                    id: format!("{whose}line {}", one.line),
+                    event,
+                    record: None,
+                };
+                past.payloads
+                    .push(PastPayload::Transcribed(events.into_iter().map(item).collect()));
             }
             Err(_) => past.gone += 1,
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tokio::task::AbortHandle;
 
-pub(crate) use crate::registry::Full;
-use crate::registry::Registry;
+pub(crate) use crate::registry::RegistryFull;
+use crate::registry::TaskRegistry;
 
 /// So many tasks may run aside at once, unless said otherwise.
 pub(crate) const MOST: usize = 1024;
@@ -16,19 +16,19 @@ pub(crate) const MOST: usize = 1024;
 /// Dropping it cancels them: nothing outlives its owner.
 #[derive(Debug)]
 pub struct Background {
-    registry: Arc<Registry<AbortHandle>>,
+    registry: Arc<TaskRegistry<AbortHandle>>,
 }
 
 impl Background {
     pub(crate) fn new(most: usize) -> Self {
-        Self { registry: Arc::new(Registry::new(most)) }
+        Self { registry: Arc::new(TaskRegistry::new(most)) }
     }
 
     /// Starts a task aside.
     pub(crate) fn spawn(
         &self,
         task: impl Future<Output = ()> + Send + 'static,
-    ) -> Result<(), Full> {
+    ) -> Result<(), RegistryFull> {
         self.registry.start(
             |place| {
                 let task = tokio::spawn(async move {
@@ -88,7 +88,7 @@ mod tests {
         };
         background.spawn(task()).unwrap();
         background.spawn(task()).unwrap();
-        assert_eq!(background.spawn(task()), Err(Full(2)));
+        assert_eq!(background.spawn(task()), Err(RegistryFull(2)));
         assert_eq!(background.len(), 2);
         gate.add_permits(2);
         background.wait().await;

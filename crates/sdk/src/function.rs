@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhook_model::hook::limits;
-use anyhook_model::{Decision, EventKind, FailMode, HookDefinition, Mode, Spelling, Trigger};
+use anyhook_model::{Decision, EventKind, FailMode, HookDefinition, HookTrigger, Mode, Spelling};
 
 use crate::seen::SeenEvent;
 
@@ -103,7 +103,7 @@ impl FunctionHook {
         let mut definition = HookDefinition::named(name.as_ref());
         definition.triggers = events
             .iter()
-            .map(|kind| Trigger { kind: kind.clone(), spelling: Spelling::Canonical })
+            .map(|kind| HookTrigger { kind: kind.clone(), spelling: Spelling::Canonical })
             .collect();
         Self { definition, function: Arc::new(move |event| Box::pin(function(event))) }
     }

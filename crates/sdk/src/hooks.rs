@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhook_engine::dispatch::{Dispatch, Due, RunResult, Step};
-use anyhook_engine::engine::{Opened, Prepared};
-use anyhook_engine::plan::Plan;
+use anyhook_engine::dispatch::{Dispatch, DispatchStep, DueHook, RunResult};
+use anyhook_engine::engine::{OpenedEvent, PreparedScript};
+use anyhook_engine::plan::DispatchPlan;
 use anyhook_engine::run::detached;
 use anyhook_engine::{Engine, Hook, Level, Places};
 use anyhook_model::tools::also_known_as;
 use anyhook_model::{
-    Decision, Event, OpenFormat, Outcome, Payload, Record, SkipReason, Spelling, StdoutUse, Verdict,
+    Decision, Event, OpenFormat, Payload, Record, RunOutcome, SkipReason, Spelling, StdoutUse,
+    Verdict,
 };
 
 use crate::background::{Background, MOST};
@@ -107,7 +108,7 @@ impl HooksBuilder {
             }
             hooks.push(hook);
         }
-        let shared = Shared {
+        let shared = HooksInner {
             agent: self.agent,
             places: self.places,
             work_dir: self.work_dir,
@@ -122,11 +123,11 @@ impl HooksBuilder {
 /// The hooks of an agent. Share it with [`Arc`].
 #[derive(Debug)]
 pub struct Hooks {
-    shared: Arc<Shared>,
+    shared: Arc<HooksInner>,
     background: Background,
 }
 
-struct Shared {
+struct HooksInner {
     agent: String,
     places: Option<Places>,
     work_dir: PathBuf,
@@ -135,10 +136,10 @@ struct Shared {
     journal: bool,
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for HooksInner {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
-            .debug_struct("Shared")
+            .debug_struct("HooksInner")
             .field("agent", &self.agent)
             .field("functions", &self.functions.keys())
             .finish_non_exhaustive()
@@ -160,17 +161,17 @@ pub struct PlannedHook {
 }
 
 /// What the driver does next, free of what it borrows from the dispatch.
-enum Turn {
+enum DriverTurn {
     Call(Arc<Function>, SeenEvent, Duration),
-    Run(Prepared),
-    Aside(Box<Record>, Aside),
+    Run(PreparedScript),
+    Aside(Box<Record>, BackgroundRun),
     Failed(RunResult),
 }
 
 /// What runs aside.
-enum Aside {
+enum BackgroundRun {
     Call(Arc<Function>, SeenEvent, Duration),
-    Run(Prepared, StdoutUse),
+    Run(PreparedScript, StdoutUse),
 }
 
 impl Hooks {
@@ -205,20 +206,20 @@ impl Hooks {
         let began = Instant::now();
         let (engine, opened, event) = self.open(event).await;
         let mut dispatch =
-            Dispatch::new(&OpenFormat, Plan::new(&opened.hooks.installed, &event), event);
+            Dispatch::new(&OpenFormat, DispatchPlan::new(&opened.hooks.installed, &event), event);
         loop {
             let turn = match dispatch.next_step() {
-                Step::Done => break,
-                Step::Run(due) => self.turn(&engine, &due),
-                Step::Detach(due) => self.aside(&engine, &due, &opened),
+                DispatchStep::Done => break,
+                DispatchStep::Run(due) => self.turn(&engine, &due),
+                DispatchStep::Detach(due) => self.aside(&engine, &due, &opened),
             };
             match turn {
-                Turn::Call(function, event, limit) => {
+                DriverTurn::Call(function, event, limit) => {
                     let began = Instant::now();
                     let (said, outcome) = call(&*function, event, limit).await;
                     dispatch.feed_decision(said, outcome, began.elapsed());
                 }
-                Turn::Run(prepared) => {
+                DriverTurn::Run(prepared) => {
                     let run = move || prepared.run();
                     let result = tokio::task::spawn_blocking(run).await;
                     // Only a runtime that shuts down lets nobody run.
@@ -226,11 +227,11 @@ impl Hooks {
                         RunResult::not_started(format!("the runtime is shutting down: {error}"))
                     }));
                 }
-                Turn::Aside(record, aside) => {
+                DriverTurn::Aside(record, aside) => {
                     let result = self.start_aside(*record, aside, began);
                     dispatch.feed(result);
                 }
-                Turn::Failed(result) => dispatch.feed(result),
+                DriverTurn::Failed(result) => dispatch.feed(result),
             }
         }
         let finished = dispatch.finish();
@@ -289,7 +290,7 @@ impl Hooks {
     }
 
     /// Reads what there is to read, where the runtime may not wait.
-    async fn open(&self, mut event: Event) -> (Engine, Opened, Event) {
+    async fn open(&self, mut event: Event) -> (Engine, OpenedEvent, Event) {
         let shared = self.shared.clone();
         let open = move || {
             let engine = shared.engine();
@@ -300,38 +301,44 @@ impl Hooks {
         self.shared.off_the_runtime(open).await
     }
 
-    fn turn(&self, engine: &Engine, due: &Due<'_>) -> Turn {
+    fn turn(&self, engine: &Engine, due: &DueHook<'_>) -> DriverTurn {
         if let Some(function) = self.shared.function(due.hook) {
-            return Turn::Call(function, seen(due), limit(due.hook));
+            return DriverTurn::Call(function, seen(due), limit(due.hook));
         }
         match engine.prepare(due, None) {
-            Ok(prepared) => Turn::Run(prepared),
-            Err(result) => Turn::Failed(result),
+            Ok(prepared) => DriverTurn::Run(prepared),
+            Err(result) => DriverTurn::Failed(result),
         }
     }
 
-    fn aside(&self, engine: &Engine, due: &Due<'_>, opened: &Opened) -> Turn {
+    fn aside(&self, engine: &Engine, due: &DueHook<'_>, opened: &OpenedEvent) -> DriverTurn {
         let record = || Box::new(Engine::background_record(due, opened.id()));
         if let Some(function) = self.shared.function(due.hook) {
-            return Turn::Aside(record(), Aside::Call(function, seen(due), limit(due.hook)));
+            return DriverTurn::Aside(
+                record(),
+                BackgroundRun::Call(function, seen(due), limit(due.hook)),
+            );
         }
         match engine.prepare(due, None) {
-            Ok(prepared) => Turn::Aside(record(), Aside::Run(prepared, due.hook.definition.stdout)),
-            Err(result) => Turn::Failed(result),
+            Ok(prepared) => DriverTurn::Aside(
+                record(),
+                BackgroundRun::Run(prepared, due.hook.definition.stdout),
+            ),
+            Err(result) => DriverTurn::Failed(result),
         }
     }
 
     /// Starts what runs aside; it is journaled when it ends.
-    fn start_aside(&self, mut record: Record, aside: Aside, began: Instant) -> RunResult {
+    fn start_aside(&self, mut record: Record, aside: BackgroundRun, began: Instant) -> RunResult {
         let shared = self.shared.clone();
         let started = self.background.spawn(async move {
             match aside {
-                Aside::Call(function, event, limit) => {
+                BackgroundRun::Call(function, event, limit) => {
                     let began = Instant::now();
                     let (said, outcome) = call(&*function, event, limit).await;
                     complete(&mut record, said, outcome, began.elapsed());
                 }
-                Aside::Run(prepared, stdout) => {
+                BackgroundRun::Run(prepared, stdout) => {
                     let run = move || prepared.run();
                     let Ok(result) = tokio::task::spawn_blocking(run).await else { return };
                     detached::complete(&mut record, stdout, result);
@@ -345,7 +352,7 @@ impl Hooks {
         });
         match started {
             Ok(()) => RunResult {
-                outcome: Outcome::Detached,
+                outcome: RunOutcome::Detached,
                 took: began.elapsed(),
                 ..RunResult::not_started("")
             },
@@ -354,7 +361,7 @@ impl Hooks {
     }
 }
 
-impl Shared {
+impl HooksInner {
     fn engine(&self) -> Engine {
         Engine::new(self.places.clone().unwrap_or_else(nowhere))
     }
@@ -386,7 +393,7 @@ fn nowhere() -> Places {
     Places { managed, user: None, state: None, home: None, binary: None }
 }
 
-fn seen(due: &Due<'_>) -> SeenEvent {
+fn seen(due: &DueHook<'_>) -> SeenEvent {
     SeenEvent(Arc::new(due.event.clone()))
 }
 
@@ -399,13 +406,13 @@ async fn call(
     function: &Function,
     event: SeenEvent,
     limit: Duration,
-) -> (Result<Decision, String>, Outcome) {
+) -> (Result<Decision, String>, RunOutcome) {
     match guarded(limit, || function(event)).await {
-        Ok(said) => (said.map_err(|error: HookError| error.to_string()), Outcome::Returned),
+        Ok(said) => (said.map_err(|error: HookError| error.to_string()), RunOutcome::Returned),
         Err(error) => {
             let outcome = match error {
-                CallError::TimedOut(limit) => Outcome::TimedOut(limit),
-                CallError::Panicked(_) => Outcome::Returned,
+                CallError::TimedOut(limit) => RunOutcome::TimedOut(limit),
+                CallError::Panicked(_) => RunOutcome::Returned,
             };
             (Err(error.to_string()), outcome)
         }
@@ -413,7 +420,12 @@ async fn call(
 }
 
 /// Completes the record of a function that ran aside.
-fn complete(record: &mut Record, said: Result<Decision, String>, outcome: Outcome, took: Duration) {
+fn complete(
+    record: &mut Record,
+    said: Result<Decision, String>,
+    outcome: RunOutcome,
+    took: Duration,
+) {
     record.took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     if let Some(run) = record.runs.first_mut() {
         run.outcome = Some(outcome);

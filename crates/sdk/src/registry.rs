@@ -1,6 +1,6 @@
 //! The list of what runs aside: pure, so that every interleaving can be tried.
 //!
-//! It knows nothing of tasks: whoever starts one gets a [`Place`] on the list, which is given up
+//! It knows nothing of tasks: whoever starts one gets a [`RegistrySlot`] on the list, which is given up
 //! when it is dropped. `tests/background.rs` compiles this file with shuttle's locks.
 
 use std::collections::HashMap;
@@ -11,11 +11,11 @@ use crate::sync::{Mutex, MutexGuard, Notify};
 /// There are as many tasks aside as there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} hooks are already running in the background")]
-pub(crate) struct Full(pub(crate) usize);
+pub(crate) struct RegistryFull(pub(crate) usize);
 
 /// What runs aside, by handles that can be cancelled.
 #[derive(Debug)]
-pub(crate) struct Registry<Handle> {
+pub(crate) struct TaskRegistry<Handle> {
     most: usize,
     tasks: Mutex<Tasks<Handle>>,
     /// Told whenever the last task is done.
@@ -29,7 +29,7 @@ struct Tasks<Handle> {
     next: u64,
 }
 
-impl<Handle> Registry<Handle> {
+impl<Handle> TaskRegistry<Handle> {
     pub(crate) fn new(most: usize) -> Self {
         let tasks = Tasks { running: HashMap::new(), next: 0 };
         Self { most, tasks: Mutex::new(tasks), idle: Notify::new() }
@@ -41,20 +41,20 @@ impl<Handle> Registry<Handle> {
     /// place, before `start` returns.
     pub(crate) fn start(
         self: &Arc<Self>,
-        start: impl FnOnce(Place<Handle>) -> Handle,
+        start: impl FnOnce(RegistrySlot<Handle>) -> Handle,
         cancel: impl FnOnce(Handle),
-    ) -> Result<(), Full> {
+    ) -> Result<(), RegistryFull> {
         let number = {
             let mut tasks = self.lock();
             if tasks.running.len() >= self.most {
-                return Err(Full(self.most));
+                return Err(RegistryFull(self.most));
             }
             let number = tasks.next;
             tasks.next += 1;
             tasks.running.insert(number, None);
             number
         };
-        let handle = start(Place { registry: self.clone(), number });
+        let handle = start(RegistrySlot { registry: self.clone(), number });
         let mut tasks = self.lock();
         if let Some(place) = tasks.running.get_mut(&number) {
             *place = Some(handle);
@@ -98,12 +98,12 @@ impl<Handle> Registry<Handle> {
 
 /// A place on the list. It is given up however a task ends: also by a panic, or cancelled.
 #[derive(Debug)]
-pub(crate) struct Place<Handle> {
-    registry: Arc<Registry<Handle>>,
+pub(crate) struct RegistrySlot<Handle> {
+    registry: Arc<TaskRegistry<Handle>>,
     number: u64,
 }
 
-impl<Handle> Drop for Place<Handle> {
+impl<Handle> Drop for RegistrySlot<Handle> {
     fn drop(&mut self) {
         let mut tasks = self.registry.lock();
         tasks.running.remove(&self.number);

@@ -33,7 +33,7 @@ mod registry;
 
 use std::sync::Arc;
 
-use registry::{Full, Place, Registry};
+use registry::{RegistryFull, RegistrySlot, TaskRegistry};
 use shuttle::future::block_on;
 use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use shuttle::thread;
@@ -56,10 +56,13 @@ fn cancel(flag: Flag) {
 }
 
 /// Starts a thread with a place on the list, which ends at once.
-fn start(registry: &Arc<Registry<Flag>>, done: &Arc<AtomicUsize>) -> Result<Flag, Full> {
+fn start(
+    registry: &Arc<TaskRegistry<Flag>>,
+    done: &Arc<AtomicUsize>,
+) -> Result<Flag, RegistryFull> {
     let flag = Flag::default();
     let (given, done) = (flag.clone(), done.clone());
-    let begin = move |place: Place<Flag>| {
+    let begin = move |place: RegistrySlot<Flag>| {
         thread::spawn(move || {
             done.fetch_add(1, Ordering::SeqCst);
             drop(place);
@@ -70,10 +73,10 @@ fn start(registry: &Arc<Registry<Flag>>, done: &Arc<AtomicUsize>) -> Result<Flag
 }
 
 /// Starts a thread that ends only when it is cancelled.
-fn start_endless(registry: &Arc<Registry<Flag>>) -> thread::JoinHandle<()> {
+fn start_endless(registry: &Arc<TaskRegistry<Flag>>) -> thread::JoinHandle<()> {
     let flag = Flag::default();
     let mut handle = None;
-    let begin = |place: Place<Flag>| {
+    let begin = |place: RegistrySlot<Flag>| {
         let seen = flag.clone();
         handle = Some(thread::spawn(move || {
             while !seen.load(Ordering::SeqCst) {
@@ -90,7 +93,7 @@ fn start_endless(registry: &Arc<Registry<Flag>>) -> thread::JoinHandle<()> {
 #[test]
 fn who_waits_sees_the_last_one_end() {
     check(|| {
-        let registry = Arc::new(Registry::new(10));
+        let registry = Arc::new(TaskRegistry::new(10));
         let done = Arc::new(AtomicUsize::new(0));
         let flags = [(); 3].map(|()| start(&registry, &done).unwrap());
         block_on(registry.wait());
@@ -102,7 +105,7 @@ fn who_waits_sees_the_last_one_end() {
 #[test]
 fn two_may_wait_while_others_start() {
     check(|| {
-        let registry = Arc::new(Registry::new(10));
+        let registry = Arc::new(TaskRegistry::new(10));
         let done = Arc::new(AtomicUsize::new(0));
         start(&registry, &done).unwrap();
         let starter = thread::spawn({
@@ -124,7 +127,7 @@ fn two_may_wait_while_others_start() {
 #[test]
 fn the_bound_holds_and_a_place_is_free_again() {
     check(|| {
-        let registry = Arc::new(Registry::new(2));
+        let registry = Arc::new(TaskRegistry::new(2));
         let done = Arc::new(AtomicUsize::new(0));
         let starters = [(); 3].map(|()| {
             let (registry, done) = (registry.clone(), done.clone());
@@ -147,7 +150,7 @@ fn the_bound_holds_and_a_place_is_free_again() {
 #[test]
 fn all_that_are_cancelled_end_and_none_is_left() {
     check(|| {
-        let registry = Arc::new(Registry::new(10));
+        let registry = Arc::new(TaskRegistry::new(10));
         let one = start_endless(&registry);
         let is_over = Flag::default();
         let other = thread::spawn({
@@ -172,13 +175,13 @@ fn all_that_are_cancelled_end_and_none_is_left() {
 #[test]
 fn one_cancelled_while_it_starts_is_cancelled_all_the_same() {
     check(|| {
-        let registry = Arc::new(Registry::new(10));
+        let registry = Arc::new(TaskRegistry::new(10));
         let (flag, is_starting) = (Flag::default(), Flag::default());
         let starter = thread::spawn({
             let (registry, flag, is_starting) =
                 (registry.clone(), flag.clone(), is_starting.clone());
             move || {
-                let begin = |place: Place<Flag>| {
+                let begin = |place: RegistrySlot<Flag>| {
                     is_starting.store(true, Ordering::SeqCst);
                     thread::yield_now();
                     // Never ends by itself.
@@ -202,7 +205,7 @@ fn one_cancelled_while_it_starts_is_cancelled_all_the_same() {
 #[test]
 fn a_place_given_up_before_the_start_is_through_is_free() {
     check(|| {
-        let registry = Arc::new(Registry::new(2));
+        let registry = Arc::new(TaskRegistry::new(2));
         let starters = [(); 2].map(|()| {
             let registry = registry.clone();
             thread::spawn(move || {
@@ -221,9 +224,9 @@ fn a_place_given_up_before_the_start_is_through_is_free() {
 #[test]
 fn who_waits_is_told_of_a_cancellation() {
     check(|| {
-        let registry = Arc::new(Registry::new(10));
+        let registry = Arc::new(TaskRegistry::new(10));
         // It never gives its place up, and so tells nobody.
-        let begin = |place: Place<Flag>| {
+        let begin = |place: RegistrySlot<Flag>| {
             std::mem::forget(place);
             Flag::default()
         };

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhook_engine::journal::Journal;
-use anyhook_model::{Outcome, Record, SkipReason};
+use anyhook_model::{Record, RunOutcome, SkipReason};
 use anyhook_sdk::{
     BuildError, Compaction, Decision, Effect, EventHandler, EventKind, FunctionHook, HookError,
     Hooks, HooksBuilder, SeenEvent, Stop, Subagent, ToolCall, scratch_places,
@@ -69,8 +69,8 @@ async fn functions_and_folders_are_asked_in_one_order() {
     let record = records(scratch.path()).remove(0);
     assert_eq!(names(&record), ["a-function", "b-folder", "c-function", "d-folder", "e-function"]);
     assert_eq!(record.host, "tester");
-    assert_eq!(record.runs[0].outcome, Some(Outcome::Returned));
-    assert_eq!(record.runs[1].outcome, Some(Outcome::Exited(0)));
+    assert_eq!(record.runs[0].outcome, Some(RunOutcome::Returned));
+    assert_eq!(record.runs[1].outcome, Some(RunOutcome::Exited(0)));
     assert_eq!(verdict.id, Some(record.id));
 }
 

@@ -18,7 +18,7 @@ use anyhook_sdk::agent::{
     ToolDescription, Usage,
 };
 use anyhook_sdk::openai::OpenAiModel;
-use anyhook_testkit::model_server::{ModelServer, Turn};
+use anyhook_testkit::model_server::{ModelServer, ModelTurn};
 use serde_json::{Value, json};
 
 use server::{Server, Step};
@@ -255,7 +255,8 @@ async fn headers_are_sent() {
 
 #[tokio::test]
 async fn a_conversation_with_tools_is_held() {
-    let script = vec![Turn::tool("Shell", json!({"command": "ls"})), Turn::text("two files")];
+    let script =
+        vec![ModelTurn::tool("Shell", json!({"command": "ls"})), ModelTurn::text("two files")];
     let server = ModelServer::start(script).unwrap();
     let model = OpenAiModel::new(format!("http://{}/v1", server.address().unwrap()), "m");
     let mut request = greeting();

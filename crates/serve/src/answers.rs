@@ -7,30 +7,30 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
 use anyhook_model::json::to_spaced;
-use anyhook_model::serve::{Answer, Id, Refused};
+use anyhook_model::serve::{RejectedLine, RequestId, ServeAnswer};
 use serde::Serialize;
 
-use crate::{Notice, locked};
+use crate::{ServerEvent, locked};
 
 /// A request in flight. The number tells it from others that had the same id before.
 #[derive(Debug)]
-pub struct Begun {
-    id: Id,
+pub struct RequestInFlight {
+    id: RequestId,
     number: u64,
 }
 
 /// Answers for whoever reads standard output.
-pub struct Answers {
+pub struct AnswerWriter {
     out: Mutex<Box<dyn Write + Send>>,
-    in_flight: Mutex<HashMap<Id, u64>>,
+    in_flight: Mutex<HashMap<RequestId, u64>>,
     next: AtomicU64,
     /// How many answers are still to be written, and one for the input while it lasts.
     owed: AtomicUsize,
-    notify: Sender<Notice>,
+    notify: Sender<ServerEvent>,
 }
 
-impl Answers {
-    pub fn new(out: Box<dyn Write + Send>, notify: Sender<Notice>) -> Self {
+impl AnswerWriter {
+    pub fn new(out: Box<dyn Write + Send>, notify: Sender<ServerEvent>) -> Self {
         Self {
             out: Mutex::new(out),
             in_flight: Mutex::default(),
@@ -41,7 +41,7 @@ impl Answers {
     }
 
     /// Notes that a request is in flight; none if its id is in use.
-    pub fn begin(&self, id: Id) -> Option<Begun> {
+    pub fn begin(&self, id: RequestId) -> Option<RequestInFlight> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut in_flight = locked(&self.in_flight);
         if in_flight.contains_key(&id) {
@@ -49,16 +49,16 @@ impl Answers {
         }
         in_flight.insert(id.clone(), number);
         self.owed.fetch_add(1, Ordering::Relaxed);
-        Some(Begun { id, number })
+        Some(RequestInFlight { id, number })
     }
 
     /// Tells whether anybody still waits for the answer.
-    pub fn wants(&self, begun: &Begun) -> bool {
+    pub fn wants(&self, begun: &RequestInFlight) -> bool {
         locked(&self.in_flight).get(&begun.id) == Some(&begun.number)
     }
 
     /// Answers a request, unless nobody waits for it any more.
-    pub fn finish(&self, begun: &Begun, answer: Answer) {
+    pub fn finish(&self, begun: &RequestInFlight, answer: ServeAnswer) {
         {
             let mut in_flight = locked(&self.in_flight);
             if in_flight.get(&begun.id) != Some(&begun.number) {
@@ -66,14 +66,18 @@ impl Answers {
             }
             in_flight.remove(&begun.id);
         }
-        self.write(&Answer { id: Some(begun.id.clone()), ..answer });
+        self.write(&ServeAnswer { id: Some(begun.id.clone()), ..answer });
         self.settle();
     }
 
     /// Says that a request will not be answered. One that has been is left as it is.
-    pub fn cancel(&self, id: &Id) {
+    pub fn cancel(&self, id: &RequestId) {
         if locked(&self.in_flight).remove(id).is_some() {
-            self.write(&Answer { id: Some(id.clone()), cancelled: true, ..Answer::default() });
+            self.write(&ServeAnswer {
+                id: Some(id.clone()),
+                cancelled: true,
+                ..ServeAnswer::default()
+            });
             self.settle();
         }
     }
@@ -86,13 +90,13 @@ impl Answers {
     /// One less to wait for.
     fn settle(&self) {
         if self.owed.fetch_sub(1, Ordering::AcqRel) == 1 {
-            let _ = self.notify.send(Notice::Answered);
+            let _ = self.notify.send(ServerEvent::Answered);
         }
     }
 
     /// Answers a line that cannot be used.
-    pub fn refuse(&self, refused: Refused) {
-        self.write(&Answer::from(refused));
+    pub fn refuse(&self, refused: RejectedLine) {
+        self.write(&ServeAnswer::from(refused));
     }
 
     /// Writes one line.
@@ -100,7 +104,7 @@ impl Answers {
         let text = to_spaced(line) + "\n";
         let mut out = locked(&self.out);
         if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
-            let _ = self.notify.send(Notice::NobodyListens);
+            let _ = self.notify.send(ServerEvent::NobodyListens);
         }
     }
 }
@@ -139,17 +143,17 @@ pub mod tests {
     fn a_request_is_answered_once_and_its_id_can_be_used_again() {
         let written = Written::default();
         let (notify, _notices) = mpsc::channel();
-        let answers = Answers::new(Box::new(written.clone()), notify);
-        let id: Id = json!("a").try_into().unwrap();
+        let answers = AnswerWriter::new(Box::new(written.clone()), notify);
+        let id: RequestId = json!("a").try_into().unwrap();
         let first = answers.begin(id.clone()).unwrap();
         assert!(answers.begin(id.clone()).is_none());
         answers.cancel(&id);
         answers.cancel(&id);
         assert!(!answers.wants(&first));
         let second = answers.begin(id.clone()).unwrap();
-        answers.finish(&first, Answer::default());
-        answers.finish(&second, Answer::default());
-        answers.finish(&second, Answer::default());
+        answers.finish(&first, ServeAnswer::default());
+        answers.finish(&second, ServeAnswer::default());
+        answers.finish(&second, ServeAnswer::default());
         assert_eq!(written.lines(), [json!({"id": "a", "cancelled": true}), json!({"id": "a"})]);
     }
 }

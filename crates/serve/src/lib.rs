@@ -21,16 +21,17 @@ use std::time::{Duration, Instant};
 
 use anyhook_engine::run::process::keep_exit_codes;
 use anyhook_hook::environment::Environment;
-use anyhook_hook::fault::survive_panics;
+use anyhook_hook::panic_hook::survive_panics;
 use anyhook_model::serve::{
-    Answer, Fault, FaultCode, Hello, Incoming, LINE_LIMIT, PROTOCOL, Refused, read,
+    IncomingLine, LINE_LIMIT, PROTOCOL, RejectedLine, ServeAnswer, ServeError, ServeErrorCode,
+    ServeHello, read,
 };
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::answers::Answers;
-use crate::lines::{Line, Lines};
+use crate::answers::AnswerWriter;
+use crate::lines::{InputLine, InputLines};
 use crate::queue::Queue;
-use crate::work::Job;
+use crate::work::RequestJob;
 
 /// How long what is in flight may still take when we are told to end, or nobody waits for it.
 const END_WITHIN: Duration = Duration::from_secs(5);
@@ -43,7 +44,7 @@ const PIECE: usize = 64 * 1024;
 
 /// What the main thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Notice {
+enum ServerEvent {
     /// Nothing more will come, and every thread is done.
     Done,
     /// Nothing more will come, and everything has been answered; what nobody waited for may run.
@@ -65,9 +66,10 @@ pub fn serve_stdio(jobs: Option<u16>, environment: &Environment) -> io::Result<(
     let watched = stdout.try_clone()?;
 
     let (notify, notices) = mpsc::channel();
-    let answers = Arc::new(Answers::new(Box::new(stdout), notify.clone()));
+    let answers = Arc::new(AnswerWriter::new(Box::new(stdout), notify.clone()));
     let queue = Arc::new(Queue::new(WAITING_MOST, BYTES_MOST));
-    answers.write(&Hello { anyhook: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL });
+    answers
+        .write(&ServeHello { anyhook: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL });
     tell_of_signals(notify.clone())?;
     tell_of_hang_up(watched, notify.clone());
 
@@ -83,7 +85,7 @@ pub fn serve_stdio(jobs: Option<u16>, environment: &Environment) -> io::Result<(
     thread::spawn({
         let (queue, answers) = (Arc::clone(&queue), Arc::clone(&answers));
         move || {
-            take_in(Lines::new(BufReader::with_capacity(PIECE, stdin)), &queue, &answers);
+            take_in(InputLines::new(BufReader::with_capacity(PIECE, stdin)), &queue, &answers);
             queue.close();
             answers.end();
         }
@@ -93,7 +95,7 @@ pub fn serve_stdio(jobs: Option<u16>, environment: &Environment) -> io::Result<(
             // A thread that is gone answers nothing more; the others do.
             let _ = worker.join();
         }
-        let _ = notify.send(Notice::Done);
+        let _ = notify.send(ServerEvent::Done);
     });
     wait_for_the_end(&notices, &queue);
     Ok(())
@@ -104,41 +106,54 @@ fn default_threads() -> usize {
 }
 
 /// Puts every line's work into the queue; answers what is no work at once.
-fn take_in(mut lines: Lines<impl io::BufRead>, queue: &Queue<Job>, answers: &Answers) {
+fn take_in(
+    mut lines: InputLines<impl io::BufRead>,
+    queue: &Queue<RequestJob>,
+    answers: &AnswerWriter,
+) {
     while let Some(line) = lines.next() {
         let incoming = match line {
-            Line::Whole(line) => read(&line),
-            Line::TooLong(beginning) => Err(Refused::too_large(&beginning)),
+            InputLine::Whole(line) => read(&line),
+            InputLine::TooLong(beginning) => Err(RejectedLine::too_large(&beginning)),
         };
         match incoming {
-            Ok(Incoming::Asked(asked)) => {
+            Ok(IncomingLine::Asked(asked)) => {
                 let Some(begun) = answers.begin(asked.id.clone()) else {
                     answers.refuse(duplicate(asked.id));
                     continue;
                 };
                 let bytes = asked.body.text().len();
-                let job = Job { begun, body: asked.body, about: asked.about, came: Instant::now() };
+                let job = RequestJob {
+                    begun,
+                    body: asked.body,
+                    about: asked.about,
+                    came: Instant::now(),
+                };
                 if !queue.push(job, bytes) {
                     return;
                 }
             }
-            Ok(Incoming::Cancel(id)) => answers.cancel(&id),
+            Ok(IncomingLine::Cancel(id)) => answers.cancel(&id),
             Err(refused) => answers.refuse(refused),
         }
     }
 }
 
-fn duplicate(id: anyhook_model::serve::Id) -> Refused {
-    let error = Fault {
-        code: FaultCode::DuplicateId,
+fn duplicate(id: anyhook_model::serve::RequestId) -> RejectedLine {
+    let error = ServeError {
+        code: ServeErrorCode::DuplicateId,
         message: "a request with this id is still in flight".to_owned(),
         hint: Some("reuse an id only after it has been answered".to_owned()),
     };
-    Refused { id: Some(id), error: Box::new(error) }
+    RejectedLine { id: Some(id), error: Box::new(error) }
 }
 
 /// Answers one job after another until no more will come. A fault of ours ends one job, not us.
-fn take_turns(queue: &Queue<Job>, answers: &Answers, decide: impl Fn(&Job) -> Answer) {
+fn take_turns(
+    queue: &Queue<RequestJob>,
+    answers: &AnswerWriter,
+    decide: impl Fn(&RequestJob) -> ServeAnswer,
+) {
     while let Some((job, bytes)) = queue.pop() {
         if answers.wants(&job.begun) {
             let answer = catch_unwind(AssertUnwindSafe(|| decide(&job)));
@@ -149,17 +164,17 @@ fn take_turns(queue: &Queue<Job>, answers: &Answers, decide: impl Fn(&Job) -> An
     }
 }
 
-fn fault() -> Answer {
-    let error = Fault {
-        code: FaultCode::Fault,
+fn fault() -> ServeAnswer {
+    let error = ServeError {
+        code: ServeErrorCode::Fault,
         message: "internal error; see standard error for details".to_owned(),
         hint: Some("please report this with the request".to_owned()),
     };
-    Answer { error: Some(error), ..Answer::default() }
+    ServeAnswer { error: Some(error), ..ServeAnswer::default() }
 }
 
 /// Waits until all is answered, or until what is in flight had its time after we were told to end.
-fn wait_for_the_end(notices: &Receiver<Notice>, queue: &Queue<Job>) {
+fn wait_for_the_end(notices: &Receiver<ServerEvent>, queue: &Queue<RequestJob>) {
     let mut until: Option<Instant> = None;
     loop {
         let notice = match until {
@@ -167,32 +182,32 @@ fn wait_for_the_end(notices: &Receiver<Notice>, queue: &Queue<Job>) {
             Some(until) => notices.recv_timeout(until.saturating_duration_since(Instant::now())),
         };
         match notice {
-            Ok(Notice::Terminated) if until.is_none() => queue.close(),
-            Ok(Notice::NobodyListens) => queue.close_and_clear(),
-            Ok(Notice::Answered) => {}
+            Ok(ServerEvent::Terminated) if until.is_none() => queue.close(),
+            Ok(ServerEvent::NobodyListens) => queue.close_and_clear(),
+            Ok(ServerEvent::Answered) => {}
             // Told twice, we do not wait; nor when there is nothing to wait for.
-            Ok(Notice::Terminated | Notice::Done) | Err(_) => return,
+            Ok(ServerEvent::Terminated | ServerEvent::Done) | Err(_) => return,
         }
         until.get_or_insert_with(|| Instant::now() + END_WITHIN);
     }
 }
 
 /// Tells of SIGTERM and SIGINT.
-fn tell_of_signals(notify: Sender<Notice>) -> io::Result<()> {
+fn tell_of_signals(notify: Sender<ServerEvent>) -> io::Result<()> {
     let (mut receiver, sender) = UnixStream::pair()?;
     signal_hook::low_level::pipe::register(SIGTERM, sender.try_clone()?)?;
     signal_hook::low_level::pipe::register(SIGINT, sender)?;
     thread::spawn(move || {
         let mut byte = [0];
         while receiver.read_exact(&mut byte).is_ok() {
-            let _ = notify.send(Notice::Terminated);
+            let _ = notify.send(ServerEvent::Terminated);
         }
     });
     Ok(())
 }
 
 /// Tells when whoever reads standard output is gone, also while there is nothing to write.
-fn tell_of_hang_up(stdout: File, notify: Sender<Notice>) {
+fn tell_of_hang_up(stdout: File, notify: Sender<ServerEvent>) {
     use rustix::event::{PollFd, PollFlags, poll};
     thread::spawn(move || {
         loop {
@@ -204,7 +219,7 @@ fn tell_of_hang_up(stdout: File, notify: Sender<Notice>) {
                 _ => return,
             }
         }
-        let _ = notify.send(Notice::NobodyListens);
+        let _ = notify.send(ServerEvent::NobodyListens);
     });
 }
 
@@ -215,23 +230,23 @@ fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use anyhook_model::serve::Said;
+    use anyhook_model::serve::ServedVerdict;
     use serde_json::{Value, json};
 
     use super::*;
     use crate::answers::tests::Written;
 
     /// Takes lines in and decides them with two threads; returns the answers.
-    fn serve(lines: &str, decide: impl Fn(&Job) -> Answer + Sync) -> Vec<Value> {
+    fn serve(lines: &str, decide: impl Fn(&RequestJob) -> ServeAnswer + Sync) -> Vec<Value> {
         let written = Written::default();
         let (notify, _notices) = mpsc::channel();
-        let answers = Answers::new(Box::new(written.clone()), notify);
+        let answers = AnswerWriter::new(Box::new(written.clone()), notify);
         let queue = Queue::new(2, 1000);
         thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| take_turns(&queue, &answers, &decide));
             }
-            take_in(Lines::new(lines.as_bytes()), &queue, &answers);
+            take_in(InputLines::new(lines.as_bytes()), &queue, &answers);
             queue.close();
         });
         written.lines()
@@ -243,7 +258,7 @@ mod tests {
         let lines = "{\"id\": 1, \"event\": {}}\n{\"id\": 2, \"event\": {\"good\": 1}}\n";
         let mut answers = serve(lines, |job| {
             assert!(job.body.text().contains("good"), "we are at fault");
-            Answer { verdict: Some(Said::default()), ..Answer::default() }
+            ServeAnswer { verdict: Some(ServedVerdict::default()), ..ServeAnswer::default() }
         });
         answers.sort_by_key(|answer| answer["id"].as_u64());
         assert_eq!(answers[0]["error"]["code"], "fault");
@@ -254,9 +269,9 @@ mod tests {
     fn every_request_is_answered_once() {
         let lines: Vec<String> =
             (0..100).map(|id| format!("{{\"id\": {id}, \"event\": {{}}}}\n")).collect();
-        let answers = serve(&lines.join("\n"), |_| Answer {
-            verdict: Some(Said::default()),
-            ..Answer::default()
+        let answers = serve(&lines.join("\n"), |_| ServeAnswer {
+            verdict: Some(ServedVerdict::default()),
+            ..ServeAnswer::default()
         });
         let mut ids: Vec<u64> = answers.iter().map(|one| one["id"].as_u64().unwrap()).collect();
         ids.sort_unstable();
@@ -272,7 +287,10 @@ mod tests {
             let answers = scope.spawn(|| {
                 serve(lines, |_| {
                     let _ = locked(&wait).recv();
-                    Answer { verdict: Some(Said::default()), ..Answer::default() }
+                    ServeAnswer {
+                        verdict: Some(ServedVerdict::default()),
+                        ..ServeAnswer::default()
+                    }
                 })
             });
             // The first is in flight until this. If it is answered before the second is read, that

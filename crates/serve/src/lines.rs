@@ -9,34 +9,35 @@ const KEPT: usize = 4096;
 
 /// A line without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum InputLine {
     Whole(Vec<u8>),
     /// The beginning of a line that is too long; the rest was skipped.
     TooLong(Vec<u8>),
 }
 
 /// Reads lines; blank ones are left out.
-pub struct Lines<R> {
+pub struct InputLines<R> {
     input: R,
     limit: usize,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> InputLines<R> {
     pub fn new(input: R) -> Self {
         Self { input, limit: LINE_LIMIT }
     }
 
     /// Returns the next line; the last one need not have an end.
-    pub fn next(&mut self) -> Option<Line> {
+    pub fn next(&mut self) -> Option<InputLine> {
         loop {
             let line = self.line()?;
-            if !matches!(&line, Line::Whole(bytes) if bytes.iter().all(u8::is_ascii_whitespace)) {
+            if !matches!(&line, InputLine::Whole(bytes) if bytes.iter().all(u8::is_ascii_whitespace))
+            {
                 return Some(line);
             }
         }
     }
 
-    fn line(&mut self) -> Option<Line> {
+    fn line(&mut self) -> Option<InputLine> {
         let mut line = Vec::new();
         let mut is_too_long = false;
         let mut has_begun = false;
@@ -69,8 +70,8 @@ impl<R: BufRead> Lines<R> {
         }
         match (has_begun, is_too_long) {
             (false, _) => None,
-            (true, false) => Some(Line::Whole(line)),
-            (true, true) => Some(Line::TooLong(line)),
+            (true, false) => Some(InputLine::Whole(line)),
+            (true, true) => Some(InputLine::TooLong(line)),
         }
     }
 }
@@ -81,19 +82,19 @@ mod tests {
 
     use super::*;
 
-    fn lines(text: &str, limit: usize, piece: usize) -> Vec<Line> {
+    fn lines(text: &str, limit: usize, piece: usize) -> Vec<InputLine> {
         let input = BufReader::with_capacity(piece, text.as_bytes());
-        let mut lines = Lines { input, limit };
+        let mut lines = InputLines { input, limit };
         std::iter::from_fn(|| lines.next()).collect()
     }
 
     #[test]
     fn lines_are_told_apart_however_they_come() {
-        let whole = |text: &str| Line::Whole(text.into());
+        let whole = |text: &str| InputLine::Whole(text.into());
         for piece in 1..12 {
             let found = lines("one\n\n \r\ntoo long\ntwo\r\nend", 5, piece);
             assert_eq!(found[0], whole("one"));
-            assert!(matches!(&found[1], Line::TooLong(text) if b"too long".starts_with(text)));
+            assert!(matches!(&found[1], InputLine::TooLong(text) if b"too long".starts_with(text)));
             assert_eq!(found[2..], [whole("two\r"), whole("end")], "{piece}");
         }
         assert_eq!(lines("", 5, 4), []);

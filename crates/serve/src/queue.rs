@@ -8,14 +8,14 @@ use crate::locked;
 
 /// Work that waits, and how much is in memory.
 pub struct Queue<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<QueueState<T>>,
     came: Condvar,
     went: Condvar,
     most: usize,
     bytes_most: usize,
 }
 
-struct State<T> {
+struct QueueState<T> {
     waiting: VecDeque<(T, usize)>,
     /// Of what waits and of what is being worked on.
     bytes: usize,
@@ -24,7 +24,7 @@ struct State<T> {
 
 impl<T> Queue<T> {
     pub fn new(most: usize, bytes_most: usize) -> Self {
-        let state = State { waiting: VecDeque::new(), bytes: 0, closed: false };
+        let state = QueueState { waiting: VecDeque::new(), bytes: 0, closed: false };
         Self {
             state: Mutex::new(state),
             came: Condvar::new(),
@@ -36,7 +36,7 @@ impl<T> Queue<T> {
 
     /// Waits for a place and takes it. Returns whether the queue still takes anything.
     pub fn push(&self, item: T, bytes: usize) -> bool {
-        let is_full = |state: &mut State<T>| {
+        let is_full = |state: &mut QueueState<T>| {
             // Whatever its size, one alone has a place.
             let is_heavy = state.bytes > 0 && state.bytes + bytes > self.bytes_most;
             !state.closed && (state.waiting.len() >= self.most || is_heavy)
@@ -56,7 +56,7 @@ impl<T> Queue<T> {
 
     /// Waits for work and its size; none when the queue is closed and empty.
     pub fn pop(&self) -> Option<(T, usize)> {
-        let nothing = |state: &mut State<T>| state.waiting.is_empty() && !state.closed;
+        let nothing = |state: &mut QueueState<T>| state.waiting.is_empty() && !state.closed;
         let mut state = self
             .came
             .wait_while(locked(&self.state), nothing)

@@ -8,36 +8,39 @@ use anyhook_engine::{Engine, now};
 use anyhook_hook::environment::{Environment, folder};
 use anyhook_hook::find_host;
 use anyhook_hosts::{AGENTS, HostSpec};
-use anyhook_model::json::{Object, PassedOn};
-use anyhook_model::serve::{About, Answer, Body, Fault, FaultCode, NativeReply, Said};
+use anyhook_model::json::{Object, OpaqueField};
+use anyhook_model::serve::{
+    NativeReply, RequestBody, RequestContext, ServeAnswer, ServeError, ServeErrorCode,
+    ServedVerdict,
+};
 use anyhook_model::{Caller, DecodeError, Event, Host, OpenFormat, Reply, ToolCall, Verdict};
 use serde_json::Value;
 
-use crate::answers::Begun;
+use crate::answers::RequestInFlight;
 
 /// A request that waits for its turn.
 #[derive(Debug)]
-pub struct Job {
-    pub begun: Begun,
-    pub body: Body,
-    pub about: About,
+pub struct RequestJob {
+    pub begun: RequestInFlight,
+    pub body: RequestBody,
+    pub about: RequestContext,
     pub came: Instant,
 }
 
 /// Decides a request. Nothing is kept from one to the next: what is on the disk counts.
-pub fn answer(job: &Job, environment: &Environment) -> Answer {
+pub fn answer(job: &RequestJob, environment: &Environment) -> ServeAnswer {
     let answer = match &job.body {
-        Body::Event(event) => {
-            let heard = Heard::default();
+        RequestBody::Event(event) => {
+            let heard = VerdictRecorder::default();
             let reply = dispatch(job, &heard, event, environment);
             heard.into_answer(&reply)
         }
-        Body::Payload { host, text } => match find_host(host) {
+        RequestBody::Payload { host, text } => match find_host(host) {
             Some(host) => {
                 let Reply { exit_code, stdout, stderr, .. } =
                     dispatch(job, host, text, environment);
                 let reply = Some(NativeReply { exit_code, stdout, stderr });
-                Answer { reply, ..Answer::default() }
+                ServeAnswer { reply, ..ServeAnswer::default() }
             }
             None => unknown_host(host),
         },
@@ -46,8 +49,8 @@ pub fn answer(job: &Job, environment: &Environment) -> Answer {
     answer
 }
 
-fn dispatch(job: &Job, host: &dyn Host, payload: &str, environment: &Environment) -> Reply {
-    let About { deadline, work_dir, project_dir } = &job.about;
+fn dispatch(job: &RequestJob, host: &dyn Host, payload: &str, environment: &Environment) -> Reply {
+    let RequestContext { deadline, work_dir, project_dir } = &job.about;
     let told = || host.project_variables().iter().find_map(|name| folder(name));
     let caller = Caller {
         work_dir: work_dir.clone().unwrap_or_else(|| environment.work_dir.clone()),
@@ -60,25 +63,25 @@ fn dispatch(job: &Job, host: &dyn Host, payload: &str, environment: &Environment
     Engine::new(environment.places.clone()).dispatch(host, payload, &caller, left)
 }
 
-fn unknown_host(host: &str) -> Answer {
+fn unknown_host(host: &str) -> ServeAnswer {
     let host_ids = format!("{}, {}", OpenFormat.id(), AGENTS.map(HostSpec::id).join(", "));
-    let error = Fault {
-        code: FaultCode::UnknownHost,
+    let error = ServeError {
+        code: ServeErrorCode::UnknownHost,
         message: format!("unknown host `{host}`"),
         hint: Some(format!("supported: {host_ids}")),
     };
-    Answer { error: Some(error), ..Answer::default() }
+    ServeAnswer { error: Some(error), ..ServeAnswer::default() }
 }
 
 /// The open format, listening to what is said: a verdict is needed as it is, not as text.
 #[derive(Default)]
-struct Heard {
+struct VerdictRecorder {
     /// What was said, and how much of it on standard error.
-    said: Mutex<(Answer, usize)>,
+    said: Mutex<(ServeAnswer, usize)>,
 }
 
-impl Heard {
-    fn into_answer(self, reply: &Reply) -> Answer {
+impl VerdictRecorder {
+    fn into_answer(self, reply: &Reply) -> ServeAnswer {
         let (mut answer, said) = self.said.into_inner().unwrap_or_else(PoisonError::into_inner);
         // What the engine adds to the host's words is for a person.
         let added = reply.stderr.get(said..).unwrap_or_default();
@@ -90,13 +93,13 @@ impl Heard {
         answer
     }
 
-    fn hear(&self, answer: Answer, reply: Reply) -> Reply {
+    fn hear(&self, answer: ServeAnswer, reply: Reply) -> Reply {
         *self.said.lock().unwrap_or_else(PoisonError::into_inner) = (answer, reply.stderr.len());
         reply
     }
 }
 
-impl Host for Heard {
+impl Host for VerdictRecorder {
     fn id(&self) -> &'static str {
         OpenFormat.id()
     }
@@ -105,13 +108,13 @@ impl Host for Heard {
         OpenFormat.decode(payload, caller)
     }
 
-    fn passed_on(&self) -> &'static [PassedOn] {
-        OpenFormat.passed_on()
+    fn opaque_fields(&self) -> &'static [OpaqueField] {
+        OpenFormat.opaque_fields()
     }
 
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {
-        let (said, messages) = (Said::from(verdict), verdict.warnings.clone());
-        let answer = Answer { verdict: Some(said), messages, ..Answer::default() };
+        let (said, messages) = (ServedVerdict::from(verdict), verdict.warnings.clone());
+        let answer = ServeAnswer { verdict: Some(said), messages, ..ServeAnswer::default() };
         self.hear(answer, OpenFormat.encode(event, verdict))
     }
 
@@ -125,12 +128,12 @@ impl Host for Heard {
 
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
         let code = match error {
-            DecodeError::NotJson(_) => FaultCode::NotJson,
-            _ => FaultCode::NotAnEvent,
+            DecodeError::NotJson(_) => ServeErrorCode::NotJson,
+            _ => ServeErrorCode::NotAnEvent,
         };
         let hint = Some("name the event, for example {\"event_type\": \"before_tool\"}".to_owned());
-        let error_said = Fault { code, message: error.to_string(), hint };
-        let answer = Answer { error: Some(error_said), ..Answer::default() };
+        let error_said = ServeError { code, message: error.to_string(), hint };
+        let answer = ServeAnswer { error: Some(error_said), ..ServeAnswer::default() };
         self.hear(answer, OpenFormat.refuse(error, guarded))
     }
 

@@ -12,18 +12,18 @@ use anyhook_engine::now;
 use anyhook_engine::settings::Settings;
 use anyhook_engine::trust::FileTrust;
 use anyhook_engine::{Hook, Severity};
-use anyhook_hook::beside;
 use anyhook_hook::environment::Environment;
+use anyhook_hook::full_binary;
 use anyhook_hosts::HostSpec;
-use anyhook_hosts::wiring::{PROGRAM, SMALL_PROGRAM, is_ours, program_of};
-use anyhook_mcp::Failure;
+use anyhook_hosts::wiring::{HOOK_BINARY, PROGRAM, is_ours, program_of};
+use anyhook_mcp::ServerFailure;
 use anyhook_model::report::DoctorFinding;
 use anyhook_model::{Alarm, AlarmKind, SkipReason};
 use anyhook_terminal::counted;
-use anyhook_terminal::figures::second;
+use anyhook_terminal::format::second;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::servers::{self, Servers};
+use crate::mcp_servers::{self, Servers};
 use crate::{hooks, settings, shown};
 
 /// The events of records of commands that only a person may give begin with this.
@@ -37,14 +37,14 @@ const ALARMS_SHOWN: usize = 5;
 
 /// Findings about one subject.
 #[derive(Debug)]
-pub struct Ward<'report> {
+pub struct SubjectFindings<'report> {
     /// All findings so far.
     pub findings: &'report mut Vec<DoctorFinding>,
     /// The subject.
     pub about: String,
 }
 
-impl Ward<'_> {
+impl SubjectFindings<'_> {
     /// Adds what is as it should be.
     pub fn good(&mut self, message: impl Into<String>) {
         self.add("good", message.into(), None);
@@ -77,7 +77,7 @@ impl Ward<'_> {
 }
 
 /// Looks at the state folder, the index of hooks and the settings.
-pub fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
+pub fn look_at_state(environment: &Environment, ward: &mut SubjectFindings<'_>) {
     let Some(state) = &environment.places.state else {
         return ward.bad("no state folder: no journal, no sessions, no trust", "set HOME");
     };
@@ -123,7 +123,7 @@ pub fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
 }
 
 /// Looks at every installed hook.
-pub fn look_at_hooks(environment: &Environment, ward: &mut Ward<'_>) {
+pub fn look_at_hooks(environment: &Environment, ward: &mut SubjectFindings<'_>) {
     let installed = hooks::installed(environment);
     for note in &installed.notes {
         ward.bad(note.clone(), "check the folder's permissions");
@@ -155,7 +155,7 @@ pub fn look_at_hooks(environment: &Environment, ward: &mut Ward<'_>) {
 }
 
 /// Tells what keeps a hook's script from doing its work; whether anything does.
-fn look_at_script(hook: &Hook, environment: &Environment, ward: &mut Ward<'_>) -> bool {
+fn look_at_script(hook: &Hook, environment: &Environment, ward: &mut SubjectFindings<'_>) -> bool {
     let mut is_broken = false;
     for problem in hooks::findings(hook, environment) {
         let words = format!("{}: {}", hook.name(), problem.message);
@@ -170,10 +170,10 @@ fn look_at_script(hook: &Hook, environment: &Environment, ward: &mut Ward<'_>) -
 }
 
 /// Looks at the MCP servers of documentation and second opinions, if any are named.
-pub fn look_at_servers(environment: &Environment, ward: &mut Ward<'_>) {
-    let left_out = servers::project_file(environment).ok().flatten();
+pub fn look_at_servers(environment: &Environment, ward: &mut SubjectFindings<'_>) {
+    let left_out = mcp_servers::project_file(environment).ok().flatten();
     if let Some(file) = left_out
-        && let Some(Failure { reason, hint }) = file.not_counted(environment)
+        && let Some(ServerFailure { reason, hint }) = file.not_counted(environment)
     {
         match file.trust {
             FileTrust::Changed => ward.bad(reason, &hint),
@@ -190,12 +190,15 @@ pub fn look_at_servers(environment: &Environment, ward: &mut Ward<'_>) {
                 ward.good(format!("active servers: {}", names.join(", ")));
             }
         }
-        Err(Failure { reason, hint }) => ward.bad(reason, &hint),
+        Err(ServerFailure { reason, hint }) => ward.bad(reason, &hint),
     }
 }
 
 /// Looks at the journal. Returns when each host was last heard of, and at which event.
-pub fn look_at_journal(environment: &Environment, ward: &mut Ward<'_>) -> BTreeMap<String, String> {
+pub fn look_at_journal(
+    environment: &Environment,
+    ward: &mut SubjectFindings<'_>,
+) -> BTreeMap<String, String> {
     let mut seen = BTreeMap::new();
     let Some(journal) = environment.journal() else { return seen };
     // Older ones are for `verify`: this should be quick, and an alarm does not ring forever.
@@ -254,7 +257,7 @@ pub fn look_at_journal(environment: &Environment, ward: &mut Ward<'_>) -> BTreeM
 }
 
 /// Tells of the latest alarms: what was done past our guards, and what was done to them.
-fn look_at_alarms(mut told: Vec<(Timestamp, Alarm)>, ward: &mut Ward<'_>) {
+fn look_at_alarms(mut told: Vec<(Timestamp, Alarm)>, ward: &mut SubjectFindings<'_>) {
     // Of denied calls that ran the journal itself tells, and what is off is seen as it is now.
     told.retain(|(_, alarm)| !matches!(alarm.kind, AlarmKind::DeniedButRan | AlarmKind::HooksOff));
     let mut texts = BTreeSet::new();
@@ -280,7 +283,7 @@ pub fn look_at_agent(
     agent: &HostSpec,
     environment: &Environment,
     seen: &BTreeMap<String, String>,
-    ward: &mut Ward<'_>,
+    ward: &mut SubjectFindings<'_>,
 ) {
     let id = agent.id();
     let mut looked_at = Vec::new();
@@ -301,7 +304,7 @@ pub fn look_at_agent(
                 continue;
             }
         };
-        let tell_obstacles = |ward: &mut Ward<'_>| {
+        let tell_obstacles = |ward: &mut SubjectFindings<'_>| {
             for obstacle in &found.obstacles {
                 ward.bad(format!("does not call anyhook: {}", obstacle.what), &obstacle.way_out);
             }
@@ -365,7 +368,7 @@ pub fn look_at_agent(
 }
 
 /// Looks at the program that an agent calls.
-fn look_at_program(program: &Path, id: &str, ward: &mut Ward<'_>) {
+fn look_at_program(program: &Path, id: &str, ward: &mut SubjectFindings<'_>) {
     // One without a folder is looked for by the agent's shell.
     if !program.is_absolute() {
         return;
@@ -373,7 +376,7 @@ fn look_at_program(program: &Path, id: &str, ward: &mut Ward<'_>) {
     let install = format!("anyhook install {id}");
     if !program.exists() {
         ward.bad(format!("calls `{}`, which does not exist", program.display()), &install);
-    } else if program.ends_with(SMALL_PROGRAM) && beside::found(program, PROGRAM).is_none() {
+    } else if program.ends_with(HOOK_BINARY) && full_binary::sibling(program, PROGRAM).is_none() {
         ward.bad(
             format!(
                 "calls `{}`, but there is no `{PROGRAM}` next to it: background hooks fail, and \
@@ -382,9 +385,9 @@ fn look_at_program(program: &Path, id: &str, ward: &mut Ward<'_>) {
             ),
             &install,
         );
-    } else if program.ends_with(PROGRAM) && beside::found(program, SMALL_PROGRAM).is_some() {
+    } else if program.ends_with(PROGRAM) && full_binary::sibling(program, HOOK_BINARY).is_some() {
         ward.note(format!(
-            "calls `{}`, but `{SMALL_PROGRAM}` next to it is faster: {install}",
+            "calls `{}`, but `{HOOK_BINARY}` next to it is faster: {install}",
             program.display()
         ));
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhook_engine::discover::{Installed, Reading};
+use anyhook_engine::discover::{InstalledHooks, ReadDepth};
 use anyhook_engine::failure_streak::{self, FailureStreak};
 use anyhook_engine::hook::{Hook, Trust};
 use anyhook_engine::places::{HOOKS, PROJECT_LEVEL, find_root};
@@ -13,10 +13,14 @@ use anyhook_hook::environment::Environment;
 use crate::error::SetupError;
 
 /// Returns all hooks that are installed for work in the current folder.
-pub fn installed(environment: &Environment) -> Installed {
+pub fn installed(environment: &Environment) -> InstalledHooks {
     let root = find_root(&environment.work_dir, environment.places.home.as_deref());
-    let mut installed =
-        Installed::find(&environment.places, root.as_deref(), &environment.work_dir, Reading::All);
+    let mut installed = InstalledHooks::find(
+        &environment.places,
+        root.as_deref(),
+        &environment.work_dir,
+        ReadDepth::All,
+    );
     for standing in &mut installed.hooks {
         let hook = &mut standing.hook;
         // What is wrong with the copy that was trusted is put right by trusting it again, not by what

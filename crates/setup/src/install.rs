@@ -5,27 +5,29 @@ use std::path::PathBuf;
 
 use anyhook_engine::run::environment::{path_file, record_path};
 use anyhook_hook::environment::Environment;
-use anyhook_hosts::wiring::{Call, Edits, Inspection, Scope, Texts};
+use anyhook_hosts::wiring::{
+    HookInvocation, SettingsEdits, SettingsScope, SettingsTexts, WiringStatus,
+};
 use anyhook_hosts::{AGENTS, HostSpec};
 
 use crate::error::SetupError;
-use crate::settings::{self, Change, Installation};
+use crate::settings::{self, RecordedChange, RecordedInstallation};
 
 /// What is to be done for one agent: its settings as they are, and as they become.
-pub struct Plan {
+pub struct InstallPlan {
     /// The agent.
     pub agent: &'static HostSpec,
     /// Its settings files as they are.
-    pub texts: Texts,
+    pub texts: SettingsTexts,
     /// Those that change.
-    pub edits: Edits,
+    pub edits: SettingsEdits,
 }
 
-impl std::fmt::Debug for Plan {
+impl std::fmt::Debug for InstallPlan {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let agent = self.agent.id();
         formatter
-            .debug_struct("Plan")
+            .debug_struct("InstallPlan")
             .field("agent", &agent)
             .field("edits", &self.edits)
             .finish_non_exhaustive()
@@ -33,7 +35,10 @@ impl std::fmt::Debug for Plan {
 }
 
 /// Returns the agents that were named, or those that are here.
-pub fn chosen(names: &[String], scope: &Scope) -> Result<Vec<&'static HostSpec>, SetupError> {
+pub fn chosen(
+    names: &[String],
+    scope: &SettingsScope,
+) -> Result<Vec<&'static HostSpec>, SetupError> {
     if names.is_empty() {
         return Ok(AGENTS.into_iter().filter(|agent| settings::is_here(agent, scope)).collect());
     }
@@ -47,9 +52,13 @@ pub fn chosen(names: &[String], scope: &Scope) -> Result<Vec<&'static HostSpec>,
     Ok(chosen)
 }
 
-impl Plan {
+impl InstallPlan {
     /// Works out how an agent comes to call us.
-    pub fn wire(agent: &'static HostSpec, scope: &Scope, call: &Call) -> Result<Self, SetupError> {
+    pub fn wire(
+        agent: &'static HostSpec,
+        scope: &SettingsScope,
+        call: &HookInvocation,
+    ) -> Result<Self, SetupError> {
         let texts = settings::read(agent, scope)?;
         let mut edits = agent.settings.wire(scope, &texts, call)?;
         edits.retain(|path, after| texts.get(path) != after.as_ref());
@@ -60,8 +69,8 @@ impl Plan {
     /// text without what is ours.
     pub fn unwire(
         agent: &'static HostSpec,
-        scope: &Scope,
-        record: Option<&Installation>,
+        scope: &SettingsScope,
+        record: Option<&RecordedInstallation>,
     ) -> Result<Self, SetupError> {
         let texts = settings::read(agent, scope)?;
         let mut edits = agent.settings.unwire(scope, &texts)?;
@@ -76,7 +85,7 @@ impl Plan {
     }
 
     /// Returns the settings files as they become.
-    pub fn texts_after(&self) -> Texts {
+    pub fn texts_after(&self) -> SettingsTexts {
         let mut texts = self.texts.clone();
         for (path, after) in &self.edits {
             match after {
@@ -88,17 +97,17 @@ impl Plan {
     }
 
     /// Looks at the settings as they become.
-    pub fn outcome(&self, scope: &Scope) -> Result<Inspection, SetupError> {
+    pub fn outcome(&self, scope: &SettingsScope) -> Result<WiringStatus, SetupError> {
         Ok(self.agent.settings.inspect(scope, &self.texts_after())?)
     }
 
     /// Returns what becomes of each file that changes.
-    pub fn changes(&self) -> impl Iterator<Item = (&PathBuf, FileChange)> {
+    pub fn changes(&self) -> impl Iterator<Item = (&PathBuf, SettingsChange)> {
         self.edits.iter().map(|(path, after)| {
             let change = match (self.texts.get(path), after) {
-                (_, None) => FileChange::Removed,
-                (None, Some(_)) => FileChange::Created,
-                (Some(_), Some(_)) => FileChange::Changed,
+                (_, None) => SettingsChange::Removed,
+                (None, Some(_)) => SettingsChange::Created,
+                (Some(_), Some(_)) => SettingsChange::Changed,
             };
             (path, change)
         })
@@ -106,7 +115,11 @@ impl Plan {
 
     /// Compares settings files with how they were before the installation: those that this plan
     /// changes, and those that the record knows. `now` is how they are.
-    pub fn restored(&self, now: &Texts, record: Option<&Installation>) -> Vec<(PathBuf, Restored)> {
+    pub fn restored(
+        &self,
+        now: &SettingsTexts,
+        record: Option<&RecordedInstallation>,
+    ) -> Vec<(PathBuf, RestoreResult)> {
         let known = record.into_iter().flat_map(|record| record.files.keys().map(PathBuf::from));
         let mut paths: Vec<PathBuf> = self.edits.keys().cloned().chain(known).collect();
         paths.sort();
@@ -114,9 +127,9 @@ impl Plan {
         let restored = |path: PathBuf| {
             let known = record.and_then(|record| record.files.get(path.to_string_lossy().as_ref()));
             let how = match known {
-                None => Restored::Unknown,
-                Some(change) if change.before.as_ref() == now.get(&path) => Restored::Exactly,
-                Some(_) => Restored::Edited,
+                None => RestoreResult::Unknown,
+                Some(change) if change.before.as_ref() == now.get(&path) => RestoreResult::Exactly,
+                Some(_) => RestoreResult::Edited,
             };
             (path, how)
         };
@@ -124,7 +137,11 @@ impl Plan {
     }
 
     /// Writes the settings, and keeps a record of what was there before.
-    pub fn install(&self, scope: &Scope, environment: &Environment) -> Result<(), SetupError> {
+    pub fn install(
+        &self,
+        scope: &SettingsScope,
+        environment: &Environment,
+    ) -> Result<(), SetupError> {
         let Self { agent, texts, edits } = self;
         if edits.is_empty() {
             return Ok(());
@@ -133,7 +150,7 @@ impl Plan {
         // The first installation knows what was there before; a second must not forget it. Where
         // somebody has edited since, what was there before is their text without what is ours.
         let without_us = agent.settings.unwire(scope, texts)?;
-        let mut record = Installation::load(state, agent, scope).unwrap_or_default();
+        let mut record = RecordedInstallation::load(state, agent, scope).unwrap_or_default();
         record.v = 1;
         let call = settings::call(environment).ok();
         record.program = call.map(|call| call.small.unwrap_or(call.binary));
@@ -144,7 +161,7 @@ impl Plan {
                 Some(old) if old.after == now => old.before.clone(),
                 _ => without_us.get(path).cloned().unwrap_or(now),
             };
-            record.files.insert(name, Change { before, after: after.clone() });
+            record.files.insert(name, RecordedChange { before, after: after.clone() });
         }
         record.keep(state, agent, scope)?;
         settings::write(edits)
@@ -153,7 +170,7 @@ impl Plan {
 
 /// What becomes of a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileChange {
+pub enum SettingsChange {
     /// It was not there.
     Created,
     /// It has another text.
@@ -162,7 +179,7 @@ pub enum FileChange {
     Removed,
 }
 
-impl FileChange {
+impl SettingsChange {
     /// Returns the word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -175,7 +192,7 @@ impl FileChange {
 
 /// How a settings file is after an `uninstall`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Restored {
+pub enum RestoreResult {
     /// As it was before the installation, to the byte.
     Exactly,
     /// Somebody has edited it since; only what is ours is gone.
@@ -184,7 +201,7 @@ pub enum Restored {
     Unknown,
 }
 
-impl Restored {
+impl RestoreResult {
     /// Returns the word for it.
     pub fn word(self) -> &'static str {
         match self {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhook_engine::Places;
 use anyhook_hook::environment::Environment;
 use anyhook_hosts::AGENTS;
-use anyhook_hosts::wiring::Scope;
+use anyhook_hosts::wiring::SettingsScope;
 
 use crate::{passwd, settings};
 
@@ -62,7 +62,7 @@ impl KnownPlaces {
     }
 
     /// Adds the folders that `install` wrote into the user's settings of each agent.
-    fn add_installed(&mut self, scope: &Scope, is_fixed: bool) {
+    fn add_installed(&mut self, scope: &SettingsScope, is_fixed: bool) {
         // Settings that cannot be read name nothing; `doctor` says what is wrong with them.
         let found = AGENTS.into_iter().filter_map(|agent| settings::inspect(agent, scope).ok());
         for (option, folder) in found.flat_map(|found| found.folders()) {
@@ -95,8 +95,8 @@ fn add(folders: &mut Vec<PathBuf>, folder: PathBuf) {
 }
 
 /// Returns where agents' settings are if no variable says so.
-fn plain_scope(home: &Path) -> Scope {
-    Scope {
+fn plain_scope(home: &Path) -> SettingsScope {
+    SettingsScope {
         home: home.to_owned(),
         config_home: home.join(".config"),
         project: None,

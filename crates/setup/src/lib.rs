@@ -3,27 +3,27 @@
 //! - [`settings`] and [`install`]: agents' settings files, and how they come to call us;
 //! - [`new_hook`]: a hook to start from; [`packs`]: hooks that belong together, put in place and taken
 //!   away; [`shadow`]: hooks that are only watched; [`promote`]: hooks that count from now on;
-//! - [`hooks`], [`runbooks`], [`servers`]: what counts for work in a folder, and what of it is trusted;
+//! - [`hooks`], [`runbooks`], [`mcp_servers`]: what counts for work in a folder, and what of it is trusted;
 //!   [`trust`]: what may be trusted, compared with what was; [`runbook_report`]: a runbook's pipelines
 //!   as they are reported;
 //! - [`workspaces`]: whether a pipeline's workspace can be made;
 //! - [`known_places`]: where all that is, whatever the caller's environment says;
 //! - [`service`]: the daemon as a service of the session; [`doctor`]: what is wrong with all of it;
-//! - [`accepted`]: what a person changed counts at once.
+//! - [`accept_changes`]: what a person changed counts at once.
 
-pub mod accepted;
+pub mod accept_changes;
 pub mod doctor;
 mod error;
 pub mod hooks;
 pub mod install;
 pub mod known_places;
+pub mod mcp_servers;
 pub mod new_hook;
 pub mod packs;
 pub mod passwd;
 pub mod promote;
 pub mod runbook_report;
 pub mod runbooks;
-pub mod servers;
 pub mod service;
 pub mod settings;
 pub mod shadow;

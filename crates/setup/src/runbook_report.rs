@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhook_flow::runbook::{
-    AgentDefinition, Name, PipelineDefinition, PromptDefinition, Runbook, StepDefinition, Template,
-    VariableDefinition, WorkDefinition,
+    AgentDefinition, PipelineDefinition, PromptDefinition, Runbook, SpannedName, StepDefinition,
+    Template, VariableDefinition, WorkDefinition,
 };
 use anyhook_model::report::runbook::{
     ListedPipeline, ListedVariable, ShownAgent, ShownPipeline, ShownStep, ShownWorkspace,
@@ -61,7 +61,7 @@ pub fn shown(runbook: &Runbook, pipeline: &PipelineDefinition, file: &Path) -> S
     }
 }
 
-fn text_of(name: Option<&Name>) -> Option<String> {
+fn text_of(name: Option<&SpannedName>) -> Option<String> {
     name.map(|name| name.text.clone())
 }
 

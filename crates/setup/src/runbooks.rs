@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::places::{PROJECT_LEVEL, find_root};
-use anyhook_engine::problem::Place;
+use anyhook_engine::problem::TextPosition;
 use anyhook_engine::trust::{FileTrust, TrustStore};
 use anyhook_engine::{Problem, Severity};
-use anyhook_flow::runbook::{self, Finding, Format, PromptDefinition, Runbook};
+use anyhook_flow::runbook::{self, Finding, PromptDefinition, Runbook, RunbookFormat};
 use anyhook_hook::environment::Environment;
 use anyhook_model::host::HOST_IDS;
 
@@ -24,7 +24,7 @@ const SIZE_LIMIT: u64 = 256 * 1024;
 
 /// A runbook on the disk.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundRunbook {
     /// Its file.
     pub file: PathBuf,
     /// Its text.
@@ -35,13 +35,13 @@ pub struct Found {
     pub findings: Vec<Finding>,
 }
 
-impl Found {
+impl FoundRunbook {
     /// Reads a runbook.
     pub fn read(file: &Path) -> Self {
         let (text, read) = match read_text(file) {
             Ok(text) => {
                 let extension = file.extension().and_then(|extension| extension.to_str());
-                match Format::of_extension(extension.unwrap_or_default()) {
+                match RunbookFormat::of_extension(extension.unwrap_or_default()) {
                     Some(format) => {
                         let read = runbook::read(&text, format);
                         (text, Ok(read))
@@ -83,7 +83,7 @@ impl Found {
 /// A runbook, or a workflow, that may need trust before what it says is run: always where an agent
 /// wants that, else every runbook but the user's own.
 #[derive(Debug)]
-pub struct Foreign {
+pub struct UnverifiedFile {
     /// Where it is.
     pub path: PathBuf,
     /// What it holds: what was shown or checked is what is used.
@@ -94,7 +94,7 @@ pub struct Foreign {
     pub is_own: bool,
 }
 
-impl Foreign {
+impl UnverifiedFile {
     /// Looks at a runbook or workflow whose text was read.
     pub fn of(path: &Path, text: &str, environment: &Environment) -> Self {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -127,7 +127,7 @@ impl Foreign {
 }
 
 /// Returns the project's runbooks, as far as they can be read.
-pub fn of_project(environment: &Environment) -> Vec<Foreign> {
+pub fn of_project(environment: &Environment) -> Vec<UnverifiedFile> {
     let places = &environment.places;
     let Some(root) = find_root(&environment.work_dir, places.home.as_deref()) else {
         return Vec::new();
@@ -135,22 +135,22 @@ pub fn of_project(environment: &Environment) -> Vec<Foreign> {
     let files = files_in(&root.join(PROJECT_LEVEL).join(RUNBOOKS)).unwrap_or_default();
     let read = |file: &PathBuf| {
         let text = read_text(file).ok()?;
-        Some(Foreign::of(file, &text, environment))
+        Some(UnverifiedFile::of(file, &text, environment))
     };
     files.iter().filter_map(read).collect()
 }
 
 /// Reads the runbook or workflow that a word of the command line means: a file, or the name of one of
 /// the project's. None if it means neither; why it cannot be read, if so.
-pub fn named(word: &Path, environment: &Environment) -> Option<Result<Foreign, String>> {
+pub fn named(word: &Path, environment: &Environment) -> Option<Result<UnverifiedFile, String>> {
     let path = is_name(word).then(|| place(word, environment)).filter(|path| path.is_file())?;
-    Some(read_text(&path).map(|text| Foreign::of(&path, &text, environment)))
+    Some(read_text(&path).map(|text| UnverifiedFile::of(&path, &text, environment)))
 }
 
 /// Tells whether a word may be the name of a runbook.
 pub fn is_name(word: &Path) -> bool {
     let extension = word.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| Format::of_extension(extension).is_some())
+    extension.is_some_and(|extension| RunbookFormat::of_extension(extension).is_some())
 }
 
 /// Returns the file that a word means: as it is, else in the project, where hints name it from,
@@ -225,7 +225,7 @@ pub fn problem(finding: &Finding, text: &str) -> Problem {
         severity,
         message: finding.message.clone(),
         hint: finding.hint.clone(),
-        place: finding.span.as_ref().map(|span| Place::in_text(text, span)),
+        place: finding.span.as_ref().map(|span| TextPosition::in_text(text, span)),
     }
 }
 
@@ -239,14 +239,14 @@ pub fn path_from(file: &Path, environment: &Environment) -> String {
 
 /// The runbooks for work in the current folder.
 #[derive(Debug, Default)]
-pub struct Installed {
+pub struct InstalledRunbooks {
     /// Those of the project, then those of the user.
-    pub runbooks: Vec<Found>,
+    pub runbooks: Vec<FoundRunbook>,
     /// Folders that could not be read, and names that are there twice.
     pub notes: Vec<String>,
 }
 
-impl Installed {
+impl InstalledRunbooks {
     /// Reads all of them.
     pub fn find(environment: &Environment) -> Self {
         let places = &environment.places;
@@ -256,7 +256,9 @@ impl Installed {
         for level in project.iter().chain(&places.user) {
             let folder = level.join(RUNBOOKS);
             match files_in(&folder) {
-                Ok(files) => installed.runbooks.extend(files.iter().map(|file| Found::read(file))),
+                Ok(files) => {
+                    installed.runbooks.extend(files.iter().map(|file| FoundRunbook::read(file)));
+                }
                 Err(error) => {
                     let folder = shown(&folder, places);
                     installed.notes.push(format!("`{folder}` cannot be read: {error}"));
@@ -277,7 +279,7 @@ pub fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     };
     let is_runbook = |file: &PathBuf| {
         let extension = file.extension().and_then(|extension| extension.to_str());
-        extension.is_some_and(|extension| Format::of_extension(extension).is_some())
+        extension.is_some_and(|extension| RunbookFormat::of_extension(extension).is_some())
     };
     let mut files: Vec<PathBuf> =
         entries.flatten().map(|entry| entry.path()).filter(is_runbook).collect();
@@ -286,7 +288,7 @@ pub fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// Says which pipelines are in more than one runbook.
-fn same_names(runbooks: &[Found], environment: &Environment) -> Vec<String> {
+fn same_names(runbooks: &[FoundRunbook], environment: &Environment) -> Vec<String> {
     let mut notes = Vec::new();
     for (number, found) in runbooks.iter().enumerate() {
         // One that could not be read whole may have a name twice, or none.
@@ -314,8 +316,8 @@ pub fn find_pipeline(
     file: Option<&Path>,
 ) -> Result<(PathBuf, String, Runbook), FindError> {
     let runbooks = match file {
-        Some(file) => vec![Found::read(&environment.work_dir.join(file))],
-        None => Installed::find(environment).runbooks,
+        Some(file) => vec![FoundRunbook::read(&environment.work_dir.join(file))],
+        None => InstalledRunbooks::find(environment).runbooks,
     };
     let broken: Vec<PathBuf> = runbooks
         .iter()
@@ -347,7 +349,7 @@ pub fn find_pipeline(
 #[derive(Debug)]
 pub enum FindError {
     /// Its runbook has errors.
-    Unusable(Box<Found>),
+    Unusable(Box<FoundRunbook>),
     /// Two runbooks have one of this name.
     Twice([PathBuf; 2]),
     /// No runbook has it.

@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 use anyhook_engine::Places;
 use anyhook_engine::atomic_file::{AtomicFile, Unfinished};
 use anyhook_engine::wait::try_poll_until;
-use anyhook_hook::beside;
 use anyhook_hook::environment::{Environment, folder};
+use anyhook_hook::full_binary;
 use anyhook_hosts::wiring::{
-    Call, Edits, Folders, Inspection, Obstacle, PROGRAM, SMALL_PROGRAM, Scope, Texts,
+    EntryFolders, HOOK_BINARY, HookInvocation, Obstacle, PROGRAM, SettingsEdits, SettingsScope,
+    SettingsTexts, WiringStatus,
 };
 use anyhook_hosts::{AGENTS, HostSpec, folder_variables};
 use anyhook_model::host;
@@ -26,14 +27,14 @@ use serde::{Deserialize, Serialize};
 use crate::error::SetupError;
 
 /// Returns where agents' settings are, the user's or the project's.
-pub fn scope(environment: &Environment, project: bool) -> Result<Scope, SetupError> {
+pub fn scope(environment: &Environment, project: bool) -> Result<SettingsScope, SetupError> {
     let Some(home) = environment.places.home.clone() else {
         return Err(SetupError::NoHome);
     };
     let project = project.then(|| environment.project_root());
     let variables = folder_variables().filter_map(|name| Some((name, folder(name)?))).collect();
     let config_home = folder("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
-    Ok(Scope { home, config_home, project, variables })
+    Ok(SettingsScope { home, config_home, project, variables })
 }
 
 /// Returns the ids of all agents, for people.
@@ -72,8 +73,8 @@ pub fn program(agent: &HostSpec) -> Option<PathBuf> {
 
 /// Tells whether an agent is on this machine: its program, or the folder of its settings, the
 /// user's or the project's.
-pub fn is_here(agent: &HostSpec, scope: &Scope) -> bool {
-    let users = Scope { project: None, ..scope.clone() };
+pub fn is_here(agent: &HostSpec, scope: &SettingsScope) -> bool {
+    let users = SettingsScope { project: None, ..scope.clone() };
     let has_folder = |file: &PathBuf| {
         file.parent().is_some_and(|folder| {
             let folder = if folder.ends_with("plugins") {
@@ -97,10 +98,10 @@ pub fn is_wired(agent: &HostSpec, environment: &Environment) -> bool {
 }
 
 /// Looks at how we are wired into an agent.
-pub fn inspect(agent: &HostSpec, scope: &Scope) -> Result<Inspection, SetupError> {
+pub fn inspect(agent: &HostSpec, scope: &SettingsScope) -> Result<WiringStatus, SetupError> {
     let mut texts = read(agent, scope)?;
     let mut unreadable = Vec::new();
-    let mut read_further = |paths: Vec<PathBuf>, texts: &mut Texts| {
+    let mut read_further = |paths: Vec<PathBuf>, texts: &mut SettingsTexts| {
         for path in paths {
             match read_bounded(&path) {
                 Ok(Some(text)) => drop(texts.insert(path, text)),
@@ -196,8 +197,8 @@ pub fn version(program: &Path) -> Option<String> {
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
 /// Reads the settings files of an agent.
-pub fn read(agent: &HostSpec, scope: &Scope) -> Result<Texts, SetupError> {
-    let mut texts = Texts::new();
+pub fn read(agent: &HostSpec, scope: &SettingsScope) -> Result<SettingsTexts, SetupError> {
+    let mut texts = SettingsTexts::new();
     for path in agent.settings.files(scope) {
         let is_special = |path: &Path| fs::metadata(path).is_ok_and(|found| !found.is_file());
         if is_special(&path) {
@@ -224,11 +225,11 @@ pub fn read(agent: &HostSpec, scope: &Scope) -> Result<Texts, SetupError> {
 /// empty
 /// `hooks` was there before us. A file that was edited since only loses our entries.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Installation {
+pub struct RecordedInstallation {
     /// The version of this file.
     pub v: u32,
     /// Each file, before and after.
-    pub files: BTreeMap<String, Change>,
+    pub files: BTreeMap<String, RecordedChange>,
     /// The program that the entries call: sessions notice if it is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<PathBuf>,
@@ -236,16 +237,16 @@ pub struct Installation {
 
 /// A file before and after; none for a file that is not there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct RecordedChange {
     /// The text before.
     pub before: Option<String>,
     /// The text after.
     pub after: Option<String>,
 }
 
-impl Installation {
+impl RecordedInstallation {
     /// Returns where the record of an installation is kept.
-    fn path(state: &Path, agent: &HostSpec, scope: &Scope) -> PathBuf {
+    fn path(state: &Path, agent: &HostSpec, scope: &SettingsScope) -> PathBuf {
         let place = match &scope.project {
             Some(project) => project.to_string_lossy().replace('/', "%"),
             None => "user".to_owned(),
@@ -254,12 +255,17 @@ impl Installation {
     }
 
     /// Reads the record of an installation, if there is one.
-    pub fn load(state: &Path, agent: &HostSpec, scope: &Scope) -> Option<Self> {
+    pub fn load(state: &Path, agent: &HostSpec, scope: &SettingsScope) -> Option<Self> {
         serde_json::from_slice(&fs::read(Self::path(state, agent, scope)).ok()?).ok()
     }
 
     /// Keeps the record.
-    pub fn keep(&self, state: &Path, agent: &HostSpec, scope: &Scope) -> Result<(), SetupError> {
+    pub fn keep(
+        &self,
+        state: &Path,
+        agent: &HostSpec,
+        scope: &SettingsScope,
+    ) -> Result<(), SetupError> {
         let path = Self::path(state, agent, scope);
         let text = serde_json::to_string_pretty(self)
             .map_err(|error| cannot_write(&path, error.into()))?;
@@ -269,7 +275,7 @@ impl Installation {
     }
 
     /// Forgets the record.
-    pub fn forget(state: &Path, agent: &HostSpec, scope: &Scope) {
+    pub fn forget(state: &Path, agent: &HostSpec, scope: &SettingsScope) {
         // If it stays, the next installation writes over it.
         let _ = fs::remove_file(Self::path(state, agent, scope));
     }
@@ -280,7 +286,7 @@ impl Installation {
 /// Everything is made ready before the first file changes, so that one that cannot be written
 /// leaves the others as they were. Codex's hooks without its trust, for one, would be skipped
 /// silently.
-pub fn write(edits: &Edits) -> Result<(), SetupError> {
+pub fn write(edits: &SettingsEdits) -> Result<(), SetupError> {
     let mut staged = Vec::new();
     let mut leaving = Vec::new();
     for (path, text) in edits {
@@ -344,15 +350,15 @@ fn cannot_write(path: &Path, cause: io::Error) -> SetupError {
 
 /// Returns how agents are to call us: by the programs where they stay. The small one answers, if it
 /// lies beside the running program.
-pub fn call(environment: &Environment) -> Result<Call, SetupError> {
+pub fn call(environment: &Environment) -> Result<HookInvocation, SetupError> {
     let binary = stable_path(environment)?;
-    let small = small_program(environment).map(|_| binary.with_file_name(SMALL_PROGRAM));
+    let small = small_program(environment).map(|_| binary.with_file_name(HOOK_BINARY));
     let Places { home, user, state, .. } = environment.places.clone();
     let folders = match (home, user, state) {
-        (Some(home), Some(config), Some(state)) => Some(Folders { home, config, state }),
+        (Some(home), Some(config), Some(state)) => Some(EntryFolders { home, config, state }),
         _ => None,
     };
-    Ok(Call { binary, small, folders })
+    Ok(HookInvocation { binary, small, folders })
 }
 
 /// A program that is to be copied to where agents call it, because another build of it is there, or
@@ -403,7 +409,7 @@ pub fn program_copies(environment: &Environment) -> Result<Vec<ProgramCopy>, Set
     let Some(source) = &environment.places.binary else {
         return Err(SetupError::NoProgram);
     };
-    let small_target = target.with_file_name(SMALL_PROGRAM);
+    let small_target = target.with_file_name(HOOK_BINARY);
     // Without a small one, agents may still call that of an earlier version: they get this program,
     // which understands the same call.
     let small = small_program(environment)
@@ -429,5 +435,5 @@ fn stable_path(environment: &Environment) -> Result<PathBuf, SetupError> {
 
 /// Returns the small program beside the running one.
 fn small_program(environment: &Environment) -> Option<PathBuf> {
-    beside::found(environment.places.binary.as_deref()?, SMALL_PROGRAM)
+    full_binary::sibling(environment.places.binary.as_deref()?, HOOK_BINARY)
 }

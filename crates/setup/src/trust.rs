@@ -4,20 +4,20 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhook_engine::discover::Installed;
+use anyhook_engine::discover::InstalledHooks;
 use anyhook_engine::hook::Trust;
-use anyhook_engine::trust::{FileTrust, Staged, TrustError, TrustStore};
+use anyhook_engine::trust::{FileTrust, StagedCopy, TrustError, TrustStore};
 use anyhook_engine::{Hook, Level, Problem, now};
 use anyhook_hook::environment::Environment;
-use anyhook_mcp::Failure;
+use anyhook_mcp::ServerFailure;
 
 use crate::error::SetupError;
-use crate::runbooks::{self, Foreign};
-use crate::servers::{self, ProjectFile};
+use crate::mcp_servers::{self, ProjectFile};
+use crate::runbooks::{self, UnverifiedFile};
 
 /// What a person asks to trust.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'asked> {
+pub struct TrustRequest<'asked> {
     /// Hooks by name or folder, runbooks by file, or the file of MCP servers.
     pub paths: &'asked [PathBuf],
     /// Everything that is not trusted.
@@ -34,25 +34,25 @@ pub enum Candidate {
     /// The project's file of MCP servers.
     Servers(ProjectFile),
     /// A runbook, or the project's workflow.
-    Runbook(Foreign),
+    Runbook(UnverifiedFile),
 }
 
 /// What was shown to a person: this, and nothing else, is trusted.
 #[derive(Debug)]
-pub enum Shown {
+pub enum ShownItem {
     /// A copy of a hook.
-    Hook(Staged),
+    Hook(StagedCopy),
     /// The file of MCP servers, as it was read.
     Servers(ProjectFile),
     /// A runbook, as it was read.
-    Runbook(Foreign),
+    Runbook(UnverifiedFile),
 }
 
 /// Why what was asked for cannot be trusted.
 #[derive(Debug)]
 pub enum CandidateError {
     /// The file of MCP servers cannot be read.
-    Servers(Failure),
+    Servers(ServerFailure),
     /// A runbook cannot be read, and why.
     Runbook(PathBuf, String),
     /// Nothing of the project is called so.
@@ -64,7 +64,7 @@ impl Candidate {
     pub fn name(&self, environment: &Environment) -> String {
         match self {
             Self::Hook(hook) => hook.name().to_owned(),
-            Self::Servers(_) => servers::FILE.to_owned(),
+            Self::Servers(_) => mcp_servers::FILE.to_owned(),
             Self::Runbook(runbook) => runbook.name(environment),
         }
     }
@@ -79,16 +79,16 @@ impl Candidate {
     }
 
     /// Returns what would be trusted, for those who want nothing shown.
-    pub fn into_shown(self, store: &TrustStore) -> Result<Shown, TrustError> {
+    pub fn into_shown(self, store: &TrustStore) -> Result<ShownItem, TrustError> {
         Ok(match self {
-            Self::Hook(hook) => Shown::Hook(store.stage(&hook.folder)?),
-            Self::Servers(file) => Shown::Servers(file),
-            Self::Runbook(runbook) => Shown::Runbook(runbook),
+            Self::Hook(hook) => ShownItem::Hook(store.stage(&hook.folder)?),
+            Self::Servers(file) => ShownItem::Servers(file),
+            Self::Runbook(runbook) => ShownItem::Runbook(runbook),
         })
     }
 }
 
-impl Shown {
+impl ShownItem {
     /// Returns what keeps the hook from running, if anything does.
     pub fn fault(&self) -> Option<Problem> {
         match self {
@@ -102,7 +102,7 @@ impl Shown {
         match self {
             Self::Hook(staged) => store.trust(staged.replacing(replaces), now()).map(drop),
             Self::Servers(file) => store.trust_file(&file.path, &file.content, now()).map(drop),
-            Self::Runbook(Foreign { path, text, .. }) => {
+            Self::Runbook(UnverifiedFile { path, text, .. }) => {
                 store.trust_file(&path, text.as_bytes(), now()).map(drop)
             }
         }
@@ -111,8 +111,8 @@ impl Shown {
 
 /// Returns what is to be trusted: what was named, or all that is not trusted.
 pub fn candidates(
-    asked: Asked<'_>,
-    installed: &Installed,
+    asked: TrustRequest<'_>,
+    installed: &InstalledHooks,
     environment: &Environment,
 ) -> Result<Vec<Candidate>, CandidateError> {
     let project = installed
@@ -126,7 +126,7 @@ pub fn candidates(
     } else {
         asked.paths.to_vec()
     };
-    let servers = servers::project_file(environment);
+    let servers = mcp_servers::project_file(environment);
     if named.is_empty() {
         let hooks = project.filter(|hook| hook.trust != Trust::Trusted).map(Box::new);
         // Errors in a file that was not named are reported by `doctor`.
@@ -143,7 +143,9 @@ pub fn candidates(
     let mut servers = Some(servers);
     let mut found = Vec::new();
     for word in &named {
-        if servers::is_meant(word, environment) && servers::project_path(environment).exists() {
+        if mcp_servers::is_meant(word, environment)
+            && mcp_servers::project_path(environment).exists()
+        {
             let file = servers.take().transpose().map_err(CandidateError::Servers)?;
             found.extend(file.flatten().map(Candidate::Servers));
         } else if let Some(runbook) = runbooks::named(word, environment) {
@@ -172,7 +174,7 @@ pub struct Rivals<'installed>(Vec<&'installed Hook>);
 
 impl<'installed> Rivals<'installed> {
     /// Finds them.
-    pub fn new(installed: &'installed Installed) -> Self {
+    pub fn new(installed: &'installed InstalledHooks) -> Self {
         let hooks = installed.hooks.iter().map(|standing| &standing.hook);
         Self(hooks.filter(|hook| hook.level < Level::Project).collect())
     }
@@ -200,11 +202,11 @@ pub fn is_replaceable(rival: &Hook) -> bool {
 
 /// A hook's copy that would run, compared with what was trusted before.
 #[derive(Debug)]
-pub struct Review {
+pub struct TrustReview {
     /// The copy.
     pub copy: Hook,
     /// What it is compared with.
-    pub earlier: Option<Earlier>,
+    pub earlier: Option<EarlierTrust>,
     /// Its files, HOOK.md first.
     pub files: Vec<ReviewedFile>,
     /// Files that are no more.
@@ -213,7 +215,7 @@ pub struct Review {
 
 /// What was trusted before a hook.
 #[derive(Debug)]
-pub enum Earlier {
+pub enum EarlierTrust {
     /// The same hook, with another content.
     Changed,
     /// The same content at another place: a copy of the project, or a second clone.
@@ -226,14 +228,14 @@ pub struct ReviewedFile {
     /// Its path inside the hook's folder.
     pub path: PathBuf,
     /// What it holds.
-    pub piece: Piece,
+    pub piece: HookPart,
     /// How it compares; nothing if there is nothing to compare it with.
-    pub change: Option<Change>,
+    pub change: Option<FileComparison>,
 }
 
 /// How a file compares with what was trusted before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum FileComparison {
     /// It was not there.
     New,
     /// It is the same.
@@ -244,7 +246,7 @@ pub enum Change {
 
 /// One part of a hook's folder, with all that trust covers.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum HookPart {
     /// A file.
     File {
         /// What it holds.
@@ -258,14 +260,14 @@ pub enum Piece {
     Missing,
 }
 
-impl Review {
+impl TrustReview {
     /// Compares a hook's copy that would run with what was trusted before.
-    pub fn new(hook: &Hook, staged: &Staged, store: &TrustStore) -> Result<Self, SetupError> {
+    pub fn new(hook: &Hook, staged: &StagedCopy, store: &TrustStore) -> Result<Self, SetupError> {
         let (earlier, before) = match &hook.trust {
-            Trust::Changed(_) => (Some(Earlier::Changed), store.latest(&hook.folder)),
+            Trust::Changed(_) => (Some(EarlierTrust::Changed), store.latest(&hook.folder)),
             Trust::Never => {
                 let same = store.same_content(staged);
-                (same.as_ref().map(|same| Earlier::SameContent(same.source.clone())), same)
+                (same.as_ref().map(|same| EarlierTrust::SameContent(same.source.clone())), same)
             }
             _ => (None, None),
         };
@@ -274,12 +276,12 @@ impl Review {
         let mut removed = before.as_deref().map_or(Ok(Vec::new()), files)?;
         removed.retain(|path| !paths.contains(path));
         let reviewed = |path: PathBuf| {
-            let piece = Piece::read(&staged.folder().join(&path));
-            let old = before.as_ref().map(|before| Piece::read(&before.join(&path)));
+            let piece = HookPart::read(&staged.folder().join(&path));
+            let old = before.as_ref().map(|before| HookPart::read(&before.join(&path)));
             let change = old.map(|old| match old {
-                Piece::Missing => Change::New,
-                old if old == piece => Change::Same,
-                _ => Change::Changed,
+                HookPart::Missing => FileComparison::New,
+                old if old == piece => FileComparison::Same,
+                _ => FileComparison::Changed,
             });
             ReviewedFile { path, piece, change }
         };
@@ -288,7 +290,7 @@ impl Review {
     }
 }
 
-impl Piece {
+impl HookPart {
     fn read(path: &Path) -> Self {
         if let Ok(target) = fs::read_link(path) {
             return Self::Link(target);

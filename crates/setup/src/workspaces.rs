@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhook_engine::Places;
-use anyhook_model::pipeline::{Plan, WorkspaceKind};
+use anyhook_model::pipeline::{PipelinePlan, WorkspaceKind};
 
 use crate::shown;
 
@@ -38,7 +38,7 @@ pub enum WorkspaceError {
 }
 
 /// Looks for what would keep the workspace of a plan from being made.
-pub fn check(plan: &Plan, places: &Places) -> Result<(), WorkspaceError> {
+pub fn check(plan: &PipelinePlan, places: &Places) -> Result<(), WorkspaceError> {
     let workspace = &plan.workspace;
     if workspace.kind == WorkspaceKind::None {
         return Ok(());
@@ -53,7 +53,7 @@ pub fn check(plan: &Plan, places: &Places) -> Result<(), WorkspaceError> {
     Ok(())
 }
 
-fn check_worktree(plan: &Plan, places: &Places) -> Result<(), WorkspaceError> {
+fn check_worktree(plan: &PipelinePlan, places: &Places) -> Result<(), WorkspaceError> {
     let project = shown(Path::new(&plan.project), places);
     if !git(plan, &["rev-parse", "--git-dir"])? {
         return Err(WorkspaceError::NoRepository(project));
@@ -74,7 +74,7 @@ fn check_worktree(plan: &Plan, places: &Places) -> Result<(), WorkspaceError> {
 }
 
 /// Tells whether git succeeds in the project.
-fn git(plan: &Plan, arguments: &[&str]) -> Result<bool, WorkspaceError> {
+fn git(plan: &PipelinePlan, arguments: &[&str]) -> Result<bool, WorkspaceError> {
     let mut git = Command::new("git");
     git.arg("-C").arg(&plan.project).args(arguments);
     git.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

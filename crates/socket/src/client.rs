@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhook_model::Resolution;
 use anyhook_model::daemon::{
-    Ask, Hello, PROTOCOL_VERSION, Refusal, RefusalCode, Request, Resolve, Response,
+    Ask, Hello, PROTOCOL_VERSION, Refusal, RefusalCode, Request, ResolveDecision, Response,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::folder::{Folder, FolderError};
+use crate::folder::{DaemonFolder, FolderError};
 use crate::frame::{self, FrameError};
 use crate::peer;
 
@@ -45,12 +45,12 @@ pub struct Client {
     stream: UnixStream,
     /// How long an answer may take; none for however long.
     patience: Option<Duration>,
-    caller: Caller,
+    caller: OnBehalfOf,
 }
 
 /// On whose behalf the daemon is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller {
+pub enum OnBehalfOf {
     /// A person, who wants to know soon that it does not answer.
     Person,
     /// A process that can wait, and tries again.
@@ -101,29 +101,33 @@ pub enum ClientError {
 
 impl Client {
     /// Connects to the daemon that runs, for a person.
-    pub fn connect(folder: &Folder) -> Result<Self, ClientError> {
-        Self::connect_for(folder, ANSWER_LIMIT, Caller::Person)
+    pub fn connect(folder: &DaemonFolder) -> Result<Self, ClientError> {
+        Self::connect_for(folder, ANSWER_LIMIT, OnBehalfOf::Person)
     }
 
     /// As [`connect`](Self::connect), for those who cannot wait: every answer must come within
     /// `patience`.
-    pub fn connect_within(folder: &Folder, patience: Duration) -> Result<Self, ClientError> {
-        Self::connect_for(folder, patience, Caller::Process)
+    pub fn connect_within(folder: &DaemonFolder, patience: Duration) -> Result<Self, ClientError> {
+        Self::connect_for(folder, patience, OnBehalfOf::Process)
     }
 
     fn connect_for(
-        folder: &Folder,
+        folder: &DaemonFolder,
         patience: Duration,
-        caller: Caller,
+        caller: OnBehalfOf,
     ) -> Result<Self, ClientError> {
         folder.check_socket_path()?;
         Self::connect_to(&folder.socket(), patience, caller)
     }
 
-    fn connect_to(socket: &Path, patience: Duration, caller: Caller) -> Result<Self, ClientError> {
+    fn connect_to(
+        socket: &Path,
+        patience: Duration,
+        caller: OnBehalfOf,
+    ) -> Result<Self, ClientError> {
         let greeting = match caller {
-            Caller::Person => patience.min(GREETING_LIMIT),
-            Caller::Process => patience,
+            OnBehalfOf::Person => patience.min(GREETING_LIMIT),
+            OnBehalfOf::Process => patience,
         };
         let stream = match connect_within(socket, greeting) {
             Ok(stream) => stream,
@@ -173,18 +177,18 @@ impl Client {
     /// Of many who want it at once one starts it; the others wait for that one. What `start`
     /// returns ends well when the daemon listens, which is then no child of ours.
     pub fn connect_or(
-        folder: &Folder,
+        folder: &DaemonFolder,
         patience: Duration,
         start: impl FnOnce() -> io::Result<Child>,
     ) -> Result<Self, ClientError> {
-        Self::connect_or_for(folder, patience, Caller::Process, start)
+        Self::connect_or_for(folder, patience, OnBehalfOf::Process, start)
     }
 
     /// As [`connect_or`](Self::connect_or), on behalf of a caller.
     pub fn connect_or_for(
-        folder: &Folder,
+        folder: &DaemonFolder,
         patience: Duration,
-        caller: Caller,
+        caller: OnBehalfOf,
         start: impl FnOnce() -> io::Result<Child>,
     ) -> Result<Self, ClientError> {
         let limit = Instant::now() + patience.min(START_LIMIT);
@@ -234,8 +238,8 @@ impl Client {
     fn receive<T: DeserializeOwned>(&mut self) -> Result<T, FrameError> {
         let limit = self.patience.map(|patience| Instant::now() + patience);
         let watched = match self.caller {
-            Caller::Person => peer::process(&self.stream),
-            Caller::Process => None,
+            OnBehalfOf::Person => peer::process(&self.stream),
+            OnBehalfOf::Process => None,
         };
         frame::read(&mut Limited { stream: &self.stream, limit, watched })
     }
@@ -265,7 +269,7 @@ impl Client {
     }
 
     /// Makes a decision.
-    pub fn resolve(&mut self, resolve: Resolve) -> Result<Resolution, ClientError> {
+    pub fn resolve(&mut self, resolve: ResolveDecision) -> Result<Resolution, ClientError> {
         match self.request(&Request::Resolve(resolve))? {
             Response::Resolved(resolution) => Ok(*resolution),
             _ => Err(ClientError::NoAnswer),
@@ -422,7 +426,7 @@ mod tests {
     #[test]
     fn one_that_does_not_answer_is_named() {
         let state = tempfile::tempdir().unwrap();
-        let folder = Folder::of_state(state.path());
+        let folder = DaemonFolder::in_state_dir(state.path());
         folder.make().unwrap();
         assert!(matches!(Client::connect(&folder), Err(ClientError::NotRunning)));
         let _listener = UnixListener::bind(folder.socket()).unwrap();
@@ -442,7 +446,7 @@ mod tests {
     #[test]
     fn one_that_does_not_even_greet_is_not_waited_for_longer_on_behalf_of_a_person() {
         let state = tempfile::tempdir().unwrap();
-        let folder = Folder::of_state(state.path());
+        let folder = DaemonFolder::in_state_dir(state.path());
         folder.make().unwrap();
         let _listener = UnixListener::bind(folder.socket()).unwrap();
         let began = Instant::now();

@@ -13,7 +13,7 @@ const SOCKET_PATH_LIMIT: usize = 103;
 
 /// The daemon's folder.
 #[derive(Clone, Debug)]
-pub struct Folder {
+pub struct DaemonFolder {
     path: PathBuf,
 }
 
@@ -48,9 +48,9 @@ impl FolderError {
     }
 }
 
-impl Folder {
+impl DaemonFolder {
     /// Names the folder in a state folder. Nothing is made yet.
-    pub fn of_state(state: &Path) -> Self {
+    pub fn in_state_dir(state: &Path) -> Self {
         Self { path: StateDir::new(state).daemon() }
     }
 

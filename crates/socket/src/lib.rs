@@ -11,4 +11,4 @@ pub mod presence;
 pub mod subscription;
 
 pub use client::{Client, ClientError};
-pub use folder::{Folder, FolderError};
+pub use folder::{DaemonFolder, FolderError};

@@ -18,9 +18,9 @@ use jiff::Timestamp;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::folder::Folder;
+use crate::folder::DaemonFolder;
 
-/// The version of [`UnderWay`] and [`LifeRecord`].
+/// The version of [`UnfinishedWork`] and [`DaemonRecord`].
 pub const PRESENCE_VERSION: u32 = 1;
 
 /// A longer file is not one of ours.
@@ -28,7 +28,7 @@ const SIZE_LIMIT: u64 = 64 * 1024;
 
 /// What a daemon that has to be started again needs to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnderWay {
+pub struct UnfinishedWork {
     /// [`PRESENCE_VERSION`].
     pub v: u32,
     /// The variables that the daemon was started with.
@@ -38,7 +38,7 @@ pub struct UnderWay {
 
 /// When a daemon was started, and how it ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LifeRecord {
+pub struct DaemonRecord {
     /// [`PRESENCE_VERSION`].
     pub v: u32,
     /// Its process.
@@ -56,7 +56,7 @@ pub struct LifeRecord {
     pub started_by: StartedBy,
 }
 
-impl Folder {
+impl DaemonFolder {
     /// Returns the file that is there while agents or pipelines are under way.
     pub fn under_way(&self) -> PathBuf {
         self.path().join("under-way.json")
@@ -101,13 +101,13 @@ impl Folder {
     }
 
     /// Reads what a daemon that has to be started again needs to know.
-    pub fn read_under_way(&self) -> Option<UnderWay> {
+    pub fn read_under_way(&self) -> Option<UnfinishedWork> {
         read(&self.under_way()).map(|(found, _)| found)
     }
 
     /// Reads the last daemon's record of its life, and when it last gave a sign of it.
-    pub fn read_life(&self) -> Option<(LifeRecord, Timestamp)> {
-        let (life, metadata): (LifeRecord, _) = read(&self.life())?;
+    pub fn read_life(&self) -> Option<(DaemonRecord, Timestamp)> {
+        let (life, metadata): (DaemonRecord, _) = read(&self.life())?;
         let mut seen = Timestamp::try_from(metadata.modified().ok()?).ok()?;
         // What it stored is a later sign than its last heartbeat.
         for file in fs::read_dir(self.store()).into_iter().flatten().flatten() {
@@ -142,9 +142,9 @@ fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Option<(T, Metadata)> {
 mod tests {
     use super::*;
 
-    fn folder() -> (tempfile::TempDir, Folder) {
+    fn folder() -> (tempfile::TempDir, DaemonFolder) {
         let state = tempfile::tempdir().unwrap();
-        let folder = Folder::of_state(state.path());
+        let folder = DaemonFolder::in_state_dir(state.path());
         folder.make().unwrap();
         (state, folder)
     }
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn the_last_sign_of_life_is_the_latest() {
         let (_state, folder) = folder();
-        let life = LifeRecord {
+        let life = DaemonRecord {
             v: PRESENCE_VERSION,
             pid: 7,
             since: Timestamp::UNIX_EPOCH,

@@ -2,16 +2,16 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use anyhook_model::daemon::{RefusalCode, Request, Response, Told};
+use anyhook_model::daemon::{PublishedEvent, RefusalCode, Request, Response};
 use jiff::Timestamp;
 
 use crate::client::{Client, ClientError};
-use crate::folder::Folder;
+use crate::folder::DaemonFolder;
 use crate::frame::FrameError;
 
 /// Where to begin.
 #[derive(Clone, Copy, Debug)]
-pub enum Begin {
+pub enum SubscriptionStart {
     /// With what happens next.
     Now,
     /// After this number.
@@ -38,7 +38,7 @@ pub enum BeginError {
 
 /// What is worth telling a person who follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Note {
+pub enum SubscriptionNote {
     /// The daemon has ended.
     Away,
     /// Events that are no longer remembered were missed.
@@ -50,44 +50,44 @@ pub enum Note {
 /// A subscription to the events of a daemon.
 #[derive(Debug)]
 pub struct Subscription {
-    folder: Folder,
+    folder: DaemonFolder,
     client: Option<Client>,
     /// The last event that was returned: its number and its place among those that share it.
     last: Option<(u64, u32)>,
     /// When that was heard.
     heard: Timestamp,
     /// Where following begins if nothing was returned yet.
-    begin: Begin,
+    begin: SubscriptionStart,
     /// Where the daemon let us go last.
     let_go_at: Option<(u64, u32)>,
     /// Whether what comes next is no longer remembered by its number.
     is_forgotten: bool,
     /// Whether the person was told that the daemon is away.
     is_away: bool,
-    notes: Vec<Note>,
+    notes: Vec<SubscriptionNote>,
 }
 
 impl Subscription {
     /// Begins to follow over a connection to the daemon of this folder.
     pub fn begin(
-        folder: Folder,
+        folder: DaemonFolder,
         mut client: Client,
-        begin: Begin,
+        begin: SubscriptionStart,
         now: Timestamp,
     ) -> Result<Self, BeginError> {
         let newest = newest(&mut client)?;
         let last = match begin {
             // By its number, so that nothing is missed if the daemon ends before the first event.
-            Begin::Now => Some((newest, u32::MAX)),
-            Begin::After(number) if number > newest => {
+            SubscriptionStart::Now => Some((newest, u32::MAX)),
+            SubscriptionStart::After(number) if number > newest => {
                 return Err(BeginError::NotYet { number, newest });
             }
-            Begin::After(number) => Some((number, u32::MAX)),
-            Begin::Since(_) => None,
+            SubscriptionStart::After(number) => Some((number, u32::MAX)),
+            SubscriptionStart::Since(_) => None,
         };
         let heard = match begin {
-            Begin::After(_) => Timestamp::UNIX_EPOCH,
-            Begin::Now | Begin::Since(_) => now,
+            SubscriptionStart::After(_) => Timestamp::UNIX_EPOCH,
+            SubscriptionStart::Now | SubscriptionStart::Since(_) => now,
         };
         let mut subscription = Self {
             folder,
@@ -110,12 +110,12 @@ impl Subscription {
     }
 
     /// Returns what is worth telling, once.
-    pub fn take_notes(&mut self) -> Vec<Note> {
+    pub fn take_notes(&mut self) -> Vec<SubscriptionNote> {
         std::mem::take(&mut self.notes)
     }
 
     /// Reads an event that is there; none if it is known already, or the daemon has gone.
-    pub fn read(&mut self) -> Result<Option<Box<Told>>, ClientError> {
+    pub fn read(&mut self) -> Result<Option<Box<PublishedEvent>>, ClientError> {
         let Some(client) = &mut self.client else { return Ok(None) };
         match client.read() {
             Ok(Response::Told(told)) => {
@@ -133,7 +133,7 @@ impl Subscription {
             Err(ClientError::Refused(refusal)) if refusal.code == RefusalCode::Busy => {
                 self.client = None;
                 if self.last.is_some() && self.let_go_at == self.last {
-                    self.notes.push(Note::Missed);
+                    self.notes.push(SubscriptionNote::Missed);
                     self.is_forgotten = true;
                 }
                 self.let_go_at = self.last;
@@ -159,13 +159,13 @@ impl Subscription {
         let Some((client, newest)) = found else {
             if !self.is_away {
                 self.is_away = true;
-                self.notes.push(Note::Away);
+                self.notes.push(SubscriptionNote::Away);
             }
             return Ok(());
         };
         self.is_away = false;
         if self.last.is_some_and(|(number, _)| number > newest) {
-            self.notes.push(Note::Renumbered);
+            self.notes.push(SubscriptionNote::Renumbered);
             self.last = Some((0, u32::MAX));
         }
         self.follow(client)
@@ -179,7 +179,9 @@ impl Subscription {
                 let after = if part == u32::MAX { number } else { number.saturating_sub(1) };
                 Request::Follow { after: Some(after), since: None }
             }
-            (None, Begin::Since(since)) => Request::Follow { after: None, since: Some(since) },
+            (None, SubscriptionStart::Since(since)) => {
+                Request::Follow { after: None, since: Some(since) }
+            }
             (None, _) => Request::Follow { after: None, since: None },
         };
         client.send_request(&request)?;

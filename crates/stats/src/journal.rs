@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
-use anyhook_engine::discover::Installed;
+use anyhook_engine::discover::InstalledHooks;
 use anyhook_engine::journal::Journal;
 use anyhook_engine::problem::nearest;
 use anyhook_model::host::HOST_IDS;
 
-use crate::tally::{Scope, Tally};
+use crate::tally::{Tally, TallyScope};
 
 /// Why there are no statistics.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ pub enum StatsError {
 
 impl Tally {
     /// Reads the journal and counts what is in the scope.
-    pub fn read(journal: &Journal, scope: Scope) -> Result<Self, StatsError> {
+    pub fn read(journal: &Journal, scope: TallyScope) -> Result<Self, StatsError> {
         let mut tally = Self::new(scope);
         match tally.read_on(journal) {
             Ok(()) => Ok(tally),
@@ -68,7 +68,7 @@ impl Tally {
     pub fn check_names(
         &self,
         hooks: &[String],
-        installed: &Installed,
+        installed: &InstalledHooks,
         journal: &Journal,
     ) -> Result<(), StatsError> {
         let is_installed =
@@ -80,7 +80,7 @@ impl Tally {
             return Ok(());
         }
         // Not in this period, or not at this host; but perhaps at another time, or elsewhere.
-        let whole = Self::read(journal, Scope::default())?;
+        let whole = Self::read(journal, TallyScope::default())?;
         if let Some(name) = unknown_host.filter(|name| !whole.hosts.contains_key(*name)) {
             let known = HOST_IDS.into_iter().chain(whole.hosts.keys().map(String::as_str));
             let near = nearest(name, known).map(str::to_owned);
@@ -95,7 +95,7 @@ impl Tally {
 }
 
 /// Returns the names of the installed hooks whose failure blocks, or would if they counted.
-pub fn fails_closed(installed: &Installed) -> BTreeSet<String> {
+pub fn fails_closed(installed: &InstalledHooks) -> BTreeSet<String> {
     let hooks = installed.hooks.iter().filter(|standing| standing.out.is_none());
     hooks
         .filter(|standing| standing.hook.blocks_on_failure())

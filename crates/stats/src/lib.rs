@@ -1,6 +1,6 @@
 //! Statistics of the journal.
 //!
-//! - [`journal`] reads it; [`tally`], [`runs`] and [`waits`] count records, [`histogram`] and [`kept`]
+//! - [`journal`] reads it; [`tally`], [`runs`] and [`waits`] count records, [`histogram`] and [`top_n`]
 //!   keep that small;
 //! - [`report`] makes of it what `anyhook stats --json` prints; [`shadow`] is for hooks that are only
 //!   watched;
@@ -8,7 +8,6 @@
 
 pub mod histogram;
 pub mod journal;
-pub mod kept;
 pub mod page;
 pub mod prometheus;
 pub mod report;
@@ -17,8 +16,9 @@ pub mod shadow;
 pub mod tally;
 #[cfg(test)]
 mod tests;
+pub mod top_n;
 pub mod waits;
 
 pub use journal::{StatsError, fails_closed};
 pub use shadow::shadow_of;
-pub use tally::{Scope, Tally};
+pub use tally::{Tally, TallyScope};

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use anyhook_engine::discover::Installed;
+use anyhook_engine::discover::InstalledHooks;
 use anyhook_model::SkipReason;
 use anyhook_model::report::StatsReport;
 use anyhook_model::report::stats::{
@@ -29,14 +29,14 @@ const STEPS_LIMIT: i64 = 1000;
 
 /// Which hooks are told of.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'given> {
+pub struct HookSelection<'given> {
     /// What is installed.
-    pub installed: &'given Installed,
+    pub installed: &'given InstalledHooks,
     /// The hooks that were asked for; none means all.
     pub hooks: &'given [String],
 }
 
-impl Wanted<'_> {
+impl HookSelection<'_> {
     fn takes(&self, hook: &str) -> bool {
         self.hooks.is_empty() || self.hooks.iter().any(|wanted| wanted == hook)
     }
@@ -47,7 +47,7 @@ impl Wanted<'_> {
 }
 
 /// Makes the report.
-pub fn make(tally: &Tally, wanted: &Wanted<'_>, now: Timestamp) -> StatsReport {
+pub fn make(tally: &Tally, wanted: &HookSelection<'_>, now: Timestamp) -> StatsReport {
     let until = tally.scope.until.unwrap_or_else(|| now.max(tally.newest.unwrap_or(now)));
     let steps = Steps::of(tally, until);
     let mut hooks: Vec<HookStats> = tally
@@ -171,7 +171,7 @@ fn slowest(hooks: &[HookStats]) -> Vec<String> {
     timed.into_iter().take(SLOWEST).map(|(_, name)| name.to_owned()).collect()
 }
 
-fn never_fired(tally: &Tally, wanted: &Wanted<'_>) -> Vec<NeverFired> {
+fn never_fired(tally: &Tally, wanted: &HookSelection<'_>) -> Vec<NeverFired> {
     let mut seen: BTreeSet<&str> = tally.hooks.keys().map(String::as_str).collect();
     let mut never = Vec::new();
     for standing in &wanted.installed.hooks {

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashSet};
 
 use anyhook_model::report::stats::{FailureGroup, ShadowBlock, ShadowStats, SlowRun};
-use anyhook_model::{Effect, Outcome, Record, RecordId, RunRecord};
+use anyhook_model::{Effect, Record, RecordId, RunOutcome, RunRecord};
 use anyhook_terminal::first_line;
 use jiff::Timestamp;
 
 use crate::histogram::Histogram;
-use crate::kept::Kept;
 use crate::tally::{about, is_begun_aside, is_denied};
+use crate::top_n::TopN;
 
 /// More different messages of a hook's failures are counted together.
 const MESSAGES: usize = 200;
@@ -22,7 +22,7 @@ const OTHER_MESSAGES: &str = "(other messages)";
 
 /// One hook's turn at one event.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn<'record> {
+pub(crate) struct HookTurn<'record> {
     /// The record.
     pub record: &'record Record,
     /// What became of the hook.
@@ -69,13 +69,13 @@ pub struct RunTally {
     /// Runs and blocks in each hour since 1970.
     pub hours: BTreeMap<i64, (u64, u64)>,
     /// Its slowest runs.
-    pub slowest: Kept<(u64, Timestamp, RecordId), SlowRun>,
+    pub slowest: TopN<(u64, Timestamp, RecordId), SlowRun>,
     /// Its failures by message.
     pub messages: BTreeMap<String, FailureGroup>,
     /// What it would have done where it ran only to be watched, but for `last`.
     pub shadow: ShadowStats,
     /// What it would have blocked.
-    pub would_block: Kept<(Timestamp, RecordId), ShadowBlock>,
+    pub would_block: TopN<(Timestamp, RecordId), ShadowBlock>,
 }
 
 impl RunTally {
@@ -98,16 +98,16 @@ impl RunTally {
             sessions: HashSet::new(),
             last: None,
             hours: BTreeMap::new(),
-            slowest: Kept::new(keep),
+            slowest: TopN::new(keep),
             messages: BTreeMap::new(),
             shadow: ShadowStats::default(),
-            would_block: Kept::new(keep),
+            would_block: TopN::new(keep),
         }
     }
 
     /// Counts a turn.
-    pub(crate) fn take(&mut self, turn: &Turn<'_>) {
-        let Turn { record, run, session, .. } = turn;
+    pub(crate) fn take(&mut self, turn: &HookTurn<'_>) {
+        let HookTurn { record, run, session, .. } = turn;
         self.last = self.last.max(Some(record.at));
         self.sessions.extend(session);
         if is_begun_aside(run.outcome.as_ref()) {
@@ -115,7 +115,7 @@ impl RunTally {
             return;
         }
         self.runs += 1;
-        self.timeouts += u64::from(matches!(run.outcome, Some(Outcome::TimedOut(_))));
+        self.timeouts += u64::from(matches!(run.outcome, Some(RunOutcome::TimedOut(_))));
         self.take_time(turn);
         self.take_failure(turn);
         let blocks = if record.of.is_some() {
@@ -133,8 +133,8 @@ impl RunTally {
         hour.1 += blocks;
     }
 
-    fn take_time(&mut self, Turn { record, run, session, .. }: &Turn<'_>) {
-        if matches!(run.outcome, None | Some(Outcome::NotStarted(_))) {
+    fn take_time(&mut self, HookTurn { record, run, session, .. }: &HookTurn<'_>) {
+        if matches!(run.outcome, None | Some(RunOutcome::NotStarted(_))) {
             return;
         }
         self.times.add(run.took_us);
@@ -150,7 +150,7 @@ impl RunTally {
         });
     }
 
-    fn take_failure(&mut self, Turn { record, run, .. }: &Turn<'_>) {
+    fn take_failure(&mut self, HookTurn { record, run, .. }: &HookTurn<'_>) {
         let Some(failure) = &run.failure else { return };
         self.failures += 1;
         self.add_failures(FailureGroup {
@@ -179,8 +179,8 @@ impl RunTally {
     }
 
     /// Counts what a hook said that counts. Returns how often it blocked.
-    fn take_decision(&mut self, turn: &Turn<'_>) -> u64 {
-        let Turn { record, run, .. } = turn;
+    fn take_decision(&mut self, turn: &HookTurn<'_>) -> u64 {
+        let HookTurn { record, run, .. } = turn;
         let effect = turn.effect();
         self.asks += u64::from(effect == Some(Effect::Ask));
         self.allows += u64::from(effect == Some(Effect::Allow));
@@ -196,8 +196,8 @@ impl RunTally {
     }
 
     /// Counts what a hook would have done, had it not run only to be watched.
-    fn take_shadow(&mut self, turn: &Turn<'_>) {
-        let Turn { record, run, .. } = turn;
+    fn take_shadow(&mut self, turn: &HookTurn<'_>) {
+        let HookTurn { record, run, .. } = turn;
         let effect = turn.effect();
         let failed_closed = run.failure.is_some() && turn.fails_closed;
         self.shadow.runs += 1;
@@ -269,7 +269,7 @@ impl RunTally {
     }
 }
 
-impl Turn<'_> {
+impl HookTurn<'_> {
     /// Returns what the hook wants to happen; a failed one wants nothing.
     fn effect(&self) -> Option<Effect> {
         self.run.decision.effect.filter(|_| self.run.failure.is_none())

@@ -7,17 +7,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhook_model::report::stats::DeniedButRan;
-use anyhook_model::{EventKind, Outcome, Record, RecordId};
+use anyhook_model::{EventKind, Record, RecordId, RunOutcome};
 use jiff::Timestamp;
 
 use crate::histogram::Histogram;
-use crate::kept::Kept;
-use crate::runs::{RunTally, Turn};
+use crate::runs::{HookTurn, RunTally};
+use crate::top_n::TopN;
 use crate::waits::WaitTally;
 
 /// Which records count, and how much is kept of them.
 #[derive(Clone, Debug, Default)]
-pub struct Scope {
+pub struct TallyScope {
     /// Records of this time or later; all if absent.
     pub since: Option<Timestamp>,
     /// Records before this time; all if absent.
@@ -34,7 +34,7 @@ pub struct Scope {
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// Which records count.
-    pub scope: Scope,
+    pub scope: TallyScope,
     /// How many records counted.
     pub records: u64,
     /// How many lines of the journal were no records.
@@ -50,7 +50,7 @@ pub struct Tally {
     /// What came from each host.
     pub hosts: BTreeMap<String, HostTally>,
     /// Calls that ran despite being denied.
-    pub denied_but_ran: Kept<(Timestamp, RecordId), DeniedButRan>,
+    pub denied_but_ran: TopN<(Timestamp, RecordId), DeniedButRan>,
     /// How long decisions waited for a person.
     pub waiting: WaitTally,
     sessions: u32,
@@ -79,18 +79,18 @@ pub struct HostTally {
     pub times: Histogram,
     /// What could not be passed to it.
     pub lost: BTreeMap<String, u64>,
-    sessions: HashMap<String, Session>,
+    sessions: HashMap<String, SessionNumber>,
 }
 
 /// A session, known by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Session {
+struct SessionNumber {
     number: u32,
     /// How long the host waited in it; none if nothing but outcomes of hooks aside is known.
     took_us: Option<u64>,
 }
 
-impl Scope {
+impl TallyScope {
     fn takes(&self, record: &Record) -> bool {
         self.since.is_none_or(|since| record.at >= since)
             && self.until.is_none_or(|until| record.at < until)
@@ -100,9 +100,9 @@ impl Scope {
 
 impl Tally {
     /// Begins to count.
-    pub fn new(scope: Scope) -> Self {
+    pub fn new(scope: TallyScope) -> Self {
         Self {
-            denied_but_ran: Kept::new(scope.keep),
+            denied_but_ran: TopN::new(scope.keep),
             scope,
             records: 0,
             damaged: 0,
@@ -137,7 +137,7 @@ impl Tally {
             });
         }
         for run in &record.runs {
-            let turn = Turn {
+            let turn = HookTurn {
                 record,
                 run,
                 session,
@@ -175,7 +175,7 @@ impl HostTally {
         let session = record.session.clone().map(|session| {
             self.sessions.entry(session).or_insert_with(|| {
                 *sessions += 1;
-                Session { number: *sessions, took_us: None }
+                SessionNumber { number: *sessions, took_us: None }
             })
         });
         let number = session.as_ref().map(|session| session.number);
@@ -229,8 +229,8 @@ pub(crate) fn about(record: &Record) -> String {
 }
 
 /// Tells whether a run is only the beginning of one whose outcome has a record of its own.
-pub(crate) fn is_begun_aside(outcome: Option<&Outcome>) -> bool {
-    outcome == Some(&Outcome::Detached)
+pub(crate) fn is_begun_aside(outcome: Option<&RunOutcome>) -> bool {
+    outcome == Some(&RunOutcome::Detached)
 }
 
 fn count<Thing>(things: impl Iterator<Item = Thing>) -> u64 {

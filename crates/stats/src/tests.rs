@@ -1,17 +1,17 @@
 //! Handmade records, counted.
 
-use anyhook_engine::discover::Installed;
+use anyhook_engine::discover::InstalledHooks;
 use anyhook_model::report::StatsReport;
 use anyhook_model::report::stats::ShadowStats;
 use anyhook_model::{
-    Decision, Effect, EventKind, Failure, Lost, Outcome, Record, RecordId, RunRecord,
+    Decision, Effect, EventKind, Failure, Lost, Record, RecordId, RunOutcome, RunRecord,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-use crate::report::{Wanted, make};
+use crate::report::{HookSelection, make};
 use crate::shadow::shadow_of;
-use crate::tally::{Scope, Tally};
+use crate::tally::{Tally, TallyScope};
 
 fn at(hours: i64) -> Timestamp {
     let start: Timestamp = "2026-03-01T00:00:00Z".parse().unwrap();
@@ -36,7 +36,7 @@ fn run(hook: &str, took_us: u64) -> RunRecord {
         hook: hook.to_owned(),
         folder: String::new(),
         shadow: false,
-        outcome: Some(Outcome::Exited(0)),
+        outcome: Some(RunOutcome::Exited(0)),
         decision: Decision::default(),
         failure: None,
         notes: Vec::new(),
@@ -55,11 +55,11 @@ fn fails(hook: &str, why: &str) -> RunRecord {
     RunRecord { failure: Some(why.to_owned()), ..run(hook, 1_000) }
 }
 
-fn scope() -> Scope {
-    Scope { keep: 3, ..Scope::default() }
+fn scope() -> TallyScope {
+    TallyScope { keep: 3, ..TallyScope::default() }
 }
 
-fn tally(scope: Scope, records: &[Record]) -> Tally {
+fn tally(scope: TallyScope, records: &[Record]) -> Tally {
     let mut tally = Tally::new(scope);
     for record in records {
         tally.take(record);
@@ -68,8 +68,8 @@ fn tally(scope: Scope, records: &[Record]) -> Tally {
 }
 
 fn report(tally: &Tally) -> StatsReport {
-    let installed = Installed::default();
-    make(tally, &Wanted { installed: &installed, hooks: &[] }, at(100))
+    let installed = InstalledHooks::default();
+    make(tally, &HookSelection { installed: &installed, hooks: &[] }, at(100))
 }
 
 #[test]
@@ -137,11 +137,11 @@ fn an_ask_that_nobody_can_answer_is_a_denial() {
 
 #[test]
 fn a_run_aside_counts_once_with_its_own_time() {
-    let begun = RunRecord { outcome: Some(Outcome::Detached), ..run("notify", 300) };
+    let begun = RunRecord { outcome: Some(RunOutcome::Detached), ..run("notify", 300) };
     let mut ended = record("b", 1, vec![run("notify", 2_000_000)]);
     ended.of = Some(RecordId::from_text("a"));
     ended.took_us = 2_000_000;
-    let lost = RunRecord { outcome: Some(Outcome::Detached), ..run("notify", 300) };
+    let lost = RunRecord { outcome: Some(RunOutcome::Detached), ..run("notify", 300) };
     let tally = tally(scope(), &[record("a", 0, vec![begun]), ended, record("c", 2, vec![lost])]);
     let counted = tally.hook("notify");
     assert_eq!((counted.runs, counted.unfinished(), counted.times.sum_us()), (1, 1, 2_000_000));
@@ -153,10 +153,11 @@ fn a_run_aside_counts_once_with_its_own_time() {
 fn a_hook_that_was_not_started_has_no_time() {
     let unusable = RunRecord { outcome: None, ..fails("broken", "unusable") };
     let late = RunRecord {
-        outcome: Some(Outcome::NotStarted("too late".to_owned())),
+        outcome: Some(RunOutcome::NotStarted("too late".to_owned())),
         ..fails("broken", "not started")
     };
-    let slow = RunRecord { outcome: Some(Outcome::TimedOut(500)), ..fails("broken", "timed out") };
+    let slow =
+        RunRecord { outcome: Some(RunOutcome::TimedOut(500)), ..fails("broken", "timed out") };
     let tally = tally(
         scope(),
         &[record("a", 0, vec![unusable]), record("b", 1, vec![late]), record("c", 2, vec![slow])],
@@ -203,7 +204,7 @@ fn what_a_shadow_hook_would_have_done() {
     assert_eq!(open.hook("lint").blocks, 0);
     assert_eq!(open.hook("lint").asks, 0);
     let fails_closed = ["lint".to_owned()].into();
-    let closed = tally(Scope { fails_closed, ..scope() }, &records);
+    let closed = tally(TallyScope { fails_closed, ..scope() }, &records);
     assert_eq!(ids(&closed), ["e", "c", "a"]);
     assert_eq!(counts(&shadow_of(&closed, "lint").unwrap()), (3, 1, 1));
     assert_eq!(shadow_of(&closed, "guard"), None);
@@ -220,11 +221,11 @@ fn only_the_period_and_the_host_count() {
         record("c", 3, vec![run("guard", 1)]),
         elsewhere,
     ];
-    let within = Scope { since: Some(at(1)), until: Some(at(3)), ..scope() };
+    let within = TallyScope { since: Some(at(1)), until: Some(at(3)), ..scope() };
     let counted = tally(within.clone(), &records);
     assert_eq!((counted.records, counted.hook("guard").runs), (2, 2));
     assert_eq!(counted.oldest, Some(at(0)), "the journal reaches back further");
-    let counted = tally(Scope { host: Some("opencode".to_owned()), ..within }, &records);
+    let counted = tally(TallyScope { host: Some("opencode".to_owned()), ..within }, &records);
     assert_eq!((counted.records, counted.hosts.len()), (1, 1));
 }
 
@@ -249,13 +250,13 @@ fn sessions_of_two_hosts_are_two() {
 #[test]
 fn steps_are_hours_or_days() {
     let records = [0, 1, 1, 5].map(|hour| record("a", hour, vec![run("guard", 1)]));
-    let hourly = Scope { since: Some(at(0)), until: Some(at(6)), ..scope() };
+    let hourly = TallyScope { since: Some(at(0)), until: Some(at(6)), ..scope() };
     let counted = report(&tally(hourly, &records));
     assert_eq!(counted.hooks[0].all.runs_per_step, [1, 2, 0, 0, 0, 1]);
     let steps = counted.steps.unwrap();
     assert_eq!((steps.unit.as_str(), steps.start, steps.count), ("hour", at(0), 6));
     let records = [0, 23, 24, 80].map(|hour| record("a", hour, vec![says("guard", Effect::Deny)]));
-    let daily = Scope { since: Some(at(0)), until: Some(at(96)), ..scope() };
+    let daily = TallyScope { since: Some(at(0)), until: Some(at(96)), ..scope() };
     let counted = report(&tally(daily, &records));
     assert_eq!(counted.hooks[0].all.blocks_per_step, [2, 1, 0, 1]);
     assert_eq!(counted.steps.unwrap().unit, "day");
@@ -264,7 +265,7 @@ fn steps_are_hours_or_days() {
 #[test]
 fn steps_begin_with_the_journal_if_it_is_shorter() {
     let records = [30, 31].map(|hour| record("a", hour, vec![run("guard", 1)]));
-    let long = Scope { since: Some(at(-1_000_000)), until: Some(at(32)), ..scope() };
+    let long = TallyScope { since: Some(at(-1_000_000)), until: Some(at(32)), ..scope() };
     let mut counted = tally(long, &records);
     assert_eq!(report(&counted).steps.unwrap().count, 2);
     assert_eq!(report(&counted).reaches_back_to, Some(at(30)));
@@ -300,7 +301,7 @@ fn any_record() -> impl Strategy<Value = Record> {
                 1 => says(hook, Effect::Deny),
                 2 => says(hook, Effect::Ask),
                 3 => fails(hook, "exit 1"),
-                _ => RunRecord { outcome: Some(Outcome::Detached), ..run(hook, took_us) },
+                _ => RunRecord { outcome: Some(RunOutcome::Detached), ..run(hook, took_us) },
             };
             RunRecord { shadow, ..base }
         },

@@ -1,19 +1,19 @@
 //! Text for terminals: what pieces of text mean ([`tone`]), where it is written ([`out`], [`page`]) or
 //! shown a page at a time ([`pager`]), columns that fit ([`table`]), text that fits ([`text`]), numbers
-//! and times ([`figures`], [`since`], [`zone`]), pictures in letters ([`chart`]), and how states look
+//! and times ([`format`](mod@format), [`time_arg`], [`zone`]), pictures in letters ([`sparkline`]), and how states look
 //! ([`states`]).
 //!
 //! It knows neither commands nor screens: `anyhook` and `anyhook top` are made of it.
 
-pub mod chart;
-pub mod figures;
+pub mod format;
 pub mod out;
 pub mod page;
 pub mod pager;
-pub mod since;
+pub mod sparkline;
 pub mod states;
 pub mod table;
 pub mod text;
+pub mod time_arg;
 pub mod tone;
 pub mod zone;
 
@@ -22,4 +22,4 @@ pub use page::{Column, Page};
 pub use pager::Pager;
 pub use table::{Cell, columns, field};
 pub use text::{counted, first_line, printable, tidy};
-pub use tone::{Line, OwnedPiece, Piece, Tone};
+pub use tone::{OwnedStyledText, StyledLine, StyledText, Tone};

@@ -8,7 +8,7 @@ use anstream::AutoStream;
 use crate::pager::Pager;
 use crate::table::{Cell, columns, field};
 use crate::text::printable;
-use crate::tone::{Line, Piece, Tone};
+use crate::tone::{StyledLine, StyledText, Tone};
 
 /// Where a command writes.
 pub struct Out {
@@ -66,7 +66,7 @@ impl Out {
     }
 
     /// Writes pieces without ending the line.
-    pub fn pieces(&mut self, pieces: &[Piece<'_>]) -> io::Result<()> {
+    pub fn pieces(&mut self, pieces: &[StyledText<'_>]) -> io::Result<()> {
         for (tone, text) in pieces {
             let style = tone.style();
             write!(self.sink(), "{style}{}{style:#}", printable(text))?;
@@ -75,18 +75,18 @@ impl Out {
     }
 
     /// Writes a line of pieces.
-    pub fn line(&mut self, pieces: &[Piece<'_>]) -> io::Result<()> {
+    pub fn line(&mut self, pieces: &[StyledText<'_>]) -> io::Result<()> {
         self.pieces(pieces)?;
         writeln!(self.sink())
     }
 
     /// Writes lines of pieces, indented.
-    pub fn lines(&mut self, indent: &str, lines: &[Line]) -> io::Result<()> {
+    pub fn lines(&mut self, indent: &str, lines: &[StyledLine]) -> io::Result<()> {
         for line in lines {
             if !line.is_empty() {
                 self.sink().write_all(indent.as_bytes())?;
             }
-            let pieces: Vec<Piece<'_>> =
+            let pieces: Vec<StyledText<'_>> =
                 line.iter().map(|(tone, text)| (*tone, text.as_str())).collect();
             self.line(&pieces)?;
         }

@@ -5,9 +5,9 @@ use std::io;
 use unicode_width::UnicodeWidthStr;
 
 use crate::out::Out;
-use crate::table::{Cell, GAP, Need, fit};
+use crate::table::{Cell, GAP, WidthNeed, fit};
 use crate::text::first_line;
-use crate::tone::{Piece, Tone};
+use crate::tone::{StyledText, Tone};
 
 /// Where a view is written, and how wide it may be.
 #[derive(Debug)]
@@ -72,9 +72,14 @@ impl Column {
         cells.max(self.title.width())
     }
 
-    fn need(&self) -> Need {
+    fn need(&self) -> WidthNeed {
         let least = self.least.map(|least| least.max(self.title.width()));
-        Need { width: self.width(), least, firm: self.firm.min(self.width()), weight: self.weight }
+        WidthNeed {
+            width: self.width(),
+            least,
+            firm: self.firm.min(self.width()),
+            weight: self.weight,
+        }
     }
 }
 
@@ -96,7 +101,7 @@ impl<'out> Page<'out> {
     }
 
     /// Writes a line, cut where the terminal ends.
-    pub fn line(&mut self, pieces: &[Piece<'_>]) -> io::Result<()> {
+    pub fn line(&mut self, pieces: &[StyledText<'_>]) -> io::Result<()> {
         let mut left = self.width;
         for (tone, text) in pieces {
             if left == 0 {
@@ -145,7 +150,7 @@ impl<'out> Page<'out> {
 /// Leaves out empty columns and those that do not fit. Returns each with its width.
 fn fitting(mut columns: Vec<Column>, width: usize) -> Vec<(Column, usize)> {
     columns.retain(|column| !column.is_empty());
-    let needs: Vec<Need> = columns.iter().map(Column::need).collect();
+    let needs: Vec<WidthNeed> = columns.iter().map(Column::need).collect();
     let widths = fit(&needs, width);
     columns.into_iter().zip(widths).filter_map(|(column, width)| Some((column, width?))).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhook_model::pipeline::{Phase, PipelineView, VisitState};
+use anyhook_model::pipeline::{PipelinePhase, PipelineView, VisitState};
 use anyhook_model::{AgentState, Verdict};
 
 use crate::text::first_line;
@@ -35,13 +35,13 @@ pub fn agent_tone(state: AgentState) -> Tone {
 }
 
 /// Returns the tone of a pipeline's phase.
-pub fn phase_tone(phase: Phase) -> Tone {
+pub fn phase_tone(phase: PipelinePhase) -> Tone {
     match phase {
-        Phase::Running => Tone::Hint,
-        Phase::Waiting => Tone::Warn,
-        Phase::Completed => Tone::Good,
-        Phase::Failed => Tone::Bad,
-        Phase::Cancelled => Tone::Dim,
+        PipelinePhase::Running => Tone::Hint,
+        PipelinePhase::Waiting => Tone::Warn,
+        PipelinePhase::Completed => Tone::Good,
+        PipelinePhase::Failed => Tone::Bad,
+        PipelinePhase::Cancelled => Tone::Dim,
     }
 }
 

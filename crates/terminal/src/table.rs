@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::text::printable;
-use crate::tone::{Line, Tone};
+use crate::tone::{StyledLine, Tone};
 
 /// What stands between two columns.
 pub const GAP: usize = 2;
@@ -27,7 +27,7 @@ impl Cell {
 }
 
 /// Returns rows as lines, in columns that line up.
-pub fn columns(rows: &[Vec<Cell>]) -> Vec<Line> {
+pub fn columns(rows: &[Vec<Cell>]) -> Vec<StyledLine> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count)
         .map(|column| {
@@ -37,7 +37,7 @@ pub fn columns(rows: &[Vec<Cell>]) -> Vec<Line> {
     let line = |row: &Vec<Cell>| {
         // Empty fields at the end leave no blanks behind.
         let filled = row.iter().rposition(|cell| !cell.text.is_empty()).map_or(0, |last| last + 1);
-        let mut line = Line::new();
+        let mut line = StyledLine::new();
         for (column, cell) in row[..filled].iter().enumerate() {
             line.push((cell.tone, cell.text.clone()));
             if column + 1 < filled {
@@ -51,7 +51,7 @@ pub fn columns(rows: &[Vec<Cell>]) -> Vec<Line> {
 }
 
 /// Returns a named value as lines, its name in a column that lines up, and so its further lines.
-pub fn field(name: &str, tone: Tone, value: &str) -> Vec<Line> {
+pub fn field(name: &str, tone: Tone, value: &str) -> Vec<StyledLine> {
     let names = std::iter::once(name).chain(std::iter::repeat(""));
     // One that is empty has a line, too.
     let first = if value.is_empty() { Some("") } else { None };
@@ -64,7 +64,7 @@ pub fn field(name: &str, tone: Tone, value: &str) -> Vec<Line> {
 
 /// What a column needs of the width of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
+pub struct WidthNeed {
     /// How wide it is where there is room.
     pub width: usize,
     /// It may be cut, and as long as it can be left out instead, rather not below this.
@@ -78,11 +78,11 @@ pub struct Need {
 
 /// Leaves out columns, then narrows others, until all fit. Returns the width of each; none for one
 /// that is left out.
-pub fn fit(needs: &[Need], available: usize) -> Vec<Option<usize>> {
+pub fn fit(needs: &[WidthNeed], available: usize) -> Vec<Option<usize>> {
     let mut shown: Vec<usize> = (0..needs.len()).collect();
     let gaps = |shown: &[usize]| shown.len().saturating_sub(1) * GAP;
     let least = |index: &usize| {
-        let Need { width, least, .. } = needs[*index];
+        let WidthNeed { width, least, .. } = needs[*index];
         least.map_or(width, |least| least.min(width))
     };
     while shown.iter().map(least).sum::<usize>() + gaps(&shown) > available {
@@ -115,12 +115,12 @@ pub fn fit(needs: &[Need], available: usize) -> Vec<Option<usize>> {
 mod tests {
     use super::*;
 
-    fn fixed(width: usize, weight: Option<u8>) -> Need {
-        Need { width, least: None, firm: 1, weight }
+    fn fixed(width: usize, weight: Option<u8>) -> WidthNeed {
+        WidthNeed { width, least: None, firm: 1, weight }
     }
 
-    fn flexible(width: usize, least: usize, weight: Option<u8>) -> Need {
-        Need { width, least: Some(least), firm: 1, weight }
+    fn flexible(width: usize, least: usize, weight: Option<u8>) -> WidthNeed {
+        WidthNeed { width, least: Some(least), firm: 1, weight }
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_is_firm_is_not_cut_for_another_to_be_wide() {
-        let firm = Need { firm: 30, ..flexible(50, 30, None) };
+        let firm = WidthNeed { firm: 30, ..flexible(50, 30, None) };
         let columns = [firm, flexible(40, 5, None), flexible(30, 5, None)];
         assert_eq!(fit(&columns, 64), [Some(30), Some(10), Some(20)]);
     }

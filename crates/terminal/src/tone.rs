@@ -38,9 +38,9 @@ impl Tone {
 }
 
 /// A piece of text with its tone.
-pub type Piece<'text> = (Tone, &'text str);
+pub type StyledText<'text> = (Tone, &'text str);
 
 /// A piece of text that stands by itself.
-pub type OwnedPiece = (Tone, String);
+pub type OwnedStyledText = (Tone, String);
 /// A line of such pieces.
-pub type Line = Vec<OwnedPiece>;
+pub type StyledLine = Vec<OwnedStyledText>;

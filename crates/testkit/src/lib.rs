@@ -31,15 +31,15 @@ pub struct TestEnv {
     root: TempDir,
     path: PathBuf,
     binary: PathBuf,
-    answer: Option<Answer>,
+    answer: Option<AnswerFunction>,
 }
 
 /// Answers an event of the open format as `anyhook hook agent-hooks` does.
-pub type Answer = fn(&TestEnv, Vec<u8>) -> Ran;
+pub type AnswerFunction = fn(&TestEnv, Vec<u8>) -> CommandRun;
 
 /// What a command printed and how it ended.
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct CommandRun {
     /// The exit code; a signal gives 128 and its number, as in a shell.
     pub code: i32,
     /// Standard output.
@@ -150,29 +150,29 @@ impl TestEnv {
     }
 
     /// Runs the program.
-    pub fn run(&self, arguments: &[&str]) -> Ran {
+    pub fn run(&self, arguments: &[&str]) -> CommandRun {
         run(self.command(arguments), b"")
     }
 
     /// Runs the program with something on standard input.
-    pub fn run_with_input(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Ran {
+    pub fn run_with_input(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> CommandRun {
         run(self.command(arguments), input.as_ref())
     }
 
     /// Has events answered by a function in this process and not by the program: a process for each
     /// costs more than all that is tested.
-    pub fn answered_by(mut self, answer: Answer) -> Self {
+    pub fn answered_by(mut self, answer: AnswerFunction) -> Self {
         self.answer = Some(answer);
         self
     }
 
     /// Sends an event through `anyhook hook agent-hooks`, or what [answers](Self::answered_by) for it.
-    pub fn event(&self, event: &Value) -> Ran {
+    pub fn event(&self, event: &Value) -> CommandRun {
         self.event_as_written(&event.to_string())
     }
 
     /// As [`event`](Self::event), with an event as it is written.
-    pub fn event_as_written(&self, event: &str) -> Ran {
+    pub fn event_as_written(&self, event: &str) -> CommandRun {
         match self.answer {
             Some(answer) => answer(self, event.into()),
             None => self.run_with_input(&["hook", "agent-hooks"], event),
@@ -180,7 +180,7 @@ impl TestEnv {
     }
 
     /// Sends a `before_tool` event of a shell command.
-    pub fn shell(&self, command: &str) -> Ran {
+    pub fn shell(&self, command: &str) -> CommandRun {
         self.event(&serde_json::json!({
             "event_type": "before_tool", "tool_name": "Shell", "tool_input": {"command": command},
         }))
@@ -266,7 +266,7 @@ impl TestEnv {
     /// Makes everything belong to another user and returns the program to be run by that user.
     ///
     /// For tests of missing permissions: root may do anything, so as root they would pass in vain.
-    /// Needs [`Need::Users`](needs::Need::Users).
+    /// Needs [`MachineNeed::Users`](needs::MachineNeed::Users).
     pub fn command_as(&self, uid: u32, arguments: &[&str]) -> Command {
         let program = self.program_for_others();
         let original = self.command(arguments);
@@ -305,7 +305,7 @@ impl TestEnv {
 
     /// Returns the program to be run by a user who has no home, neither by variable nor by record.
     ///
-    /// Needs [`Need::Users`](needs::Need::Users).
+    /// Needs [`MachineNeed::Users`](needs::MachineNeed::Users).
     pub fn command_without_home(&self, arguments: &[&str]) -> Command {
         const NOBODYS: u32 = 54_321;
         self.give_to(NOBODYS);
@@ -353,7 +353,7 @@ impl TestEnv {
         lock.is_ok_and(|lock| lock.try_lock_shared().is_err())
     }
 
-    /// Gives everything to another user. Needs [`Need::Users`](needs::Need::Users).
+    /// Gives everything to another user. Needs [`MachineNeed::Users`](needs::MachineNeed::Users).
     pub fn give_to(&self, uid: u32) {
         let status = Command::new("chown")
             .args(["-R", &format!("{uid}:{uid}")])
@@ -411,7 +411,7 @@ impl Drop for TestEnv {
     }
 }
 
-impl Ran {
+impl CommandRun {
     /// Returns standard output as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
@@ -444,7 +444,7 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>, mode: u32) {
 }
 
 /// Runs a command to its end.
-pub fn run(mut command: Command, input: &[u8]) -> Ran {
+pub fn run(mut command: Command, input: &[u8]) -> CommandRun {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -472,9 +472,9 @@ pub fn begin(mut command: Command, input: &[u8]) -> Child {
 }
 
 /// Waits for a process to end.
-pub fn finish(child: Child) -> Ran {
+pub fn finish(child: Child) -> CommandRun {
     let output = child.wait_with_output().unwrap();
-    Ran {
+    CommandRun {
         code: output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),

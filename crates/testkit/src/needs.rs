@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 /// What a test needs of the machine.
 #[derive(Clone, Copy, Debug)]
-pub enum Need {
+pub enum MachineNeed {
     /// Mounts of its own, as with `unshare --mount`.
     Mounts,
     /// Process numbers of its own, as with `unshare --pid --mount-proc`.
@@ -32,7 +32,7 @@ const PLACES: [&[&str]; 3] = [
     &["unshare", "--map-root-user", "--map-auto", "--mount"],
 ];
 
-impl Need {
+impl MachineNeed {
     /// Returns a command that succeeds where the need is met.
     fn probe(self) -> Vec<&'static str> {
         match self {
@@ -88,11 +88,11 @@ macro_rules! require {
 /// # Panics
 ///
 /// If the test failed in its namespace, and, with `ANYHOOK_STRICT=1`, if a need is not met.
-pub fn begin(needs: &[Need]) -> bool {
+pub fn begin(needs: &[MachineNeed]) -> bool {
     begin_at(needs, std::env::var_os(INSIDE).is_some())
 }
 
-fn begin_at(needs: &[Need], is_inside: bool) -> bool {
+fn begin_at(needs: &[MachineNeed], is_inside: bool) -> bool {
     let places = if is_inside { &PLACES[..1] } else { &PLACES };
     for place in places {
         if needs.iter().all(|need| need.is_met(place)) {
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_program_that_is_missing_is_named() {
-        assert!(Need::Program("sh").is_met(&[]));
-        let need = Need::Program("no-such-program");
+        assert!(MachineNeed::Program("sh").is_met(&[]));
+        let need = MachineNeed::Program("no-such-program");
         assert!(!need.is_met(&[]));
         assert_eq!(need.words(), "the program no-such-program");
     }
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "the namespace lacks the program no-such-program")]
     fn a_test_in_its_namespace_is_never_skipped() {
-        begin_at(&[Need::Program("no-such-program")], true);
+        begin_at(&[MachineNeed::Program("no-such-program")], true);
     }
 
     #[test]
@@ -207,8 +207,8 @@ mod tests {
 
     #[test]
     fn root_of_a_namespace_has_what_root_has() {
-        require!(Need::Mounts, Need::Users);
+        require!(MachineNeed::Mounts, MachineNeed::Users);
         assert!(rustix::process::geteuid().is_root());
-        assert!(Need::Mounts.is_met(&[]) && Need::Users.is_met(&[]));
+        assert!(MachineNeed::Mounts.is_met(&[]) && MachineNeed::Users.is_met(&[]));
     }
 }

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, Bed};
-use anyhook_testkit::model_server::{Turn, tells};
+use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, AgentSandbox};
+use anyhook_testkit::model_server::{ModelTurn, tells};
 use anyhook_testkit::{wait_within, write};
 use serde_json::{Value, json};
 
 /// Makes Claude Code call a script at events.
-fn hook(bed: &Bed, events: &[&str], script: &str) {
+fn hook(bed: &AgentSandbox, events: &[&str], script: &str) {
     let program = bed.home().join("hook");
     write(&program, format!("#!/bin/sh\n{script}\n"), 0o755);
     let mut hooks = json!({});
@@ -28,13 +28,13 @@ fn is_alive(process: &str) -> bool {
 
 #[test]
 fn asks_and_is_answered() {
-    let Some(bed) = Bed::new(Agent::ClaudeCode) else { return };
+    let Some(bed) = AgentSandbox::new(Agent::ClaudeCode) else { return };
     hook(
         &bed,
         &["PermissionRequest", "Stop"],
         r#"cat >>"$HOME/payloads"; echo "$CLAUDE_PID" >"$HOME/pid""#,
     );
-    let script = [bed.shell_tool("echo yes > asked.txt"), Turn::text("that was all")];
+    let script = [bed.shell_tool("echo yes > asked.txt"), ModelTurn::text("that was all")];
     let Some(screen) = bed.open(script) else { return };
     screen.submit("do it");
     screen.wait_for("Do you want to proceed?");
@@ -68,7 +68,7 @@ fn asks_and_is_answered() {
 
 #[test]
 fn nothing_outlives_a_screen() {
-    let Some(bed) = Bed::new(Agent::ClaudeCode) else { return };
+    let Some(bed) = AgentSandbox::new(Agent::ClaudeCode) else { return };
     // One process that hides in a session of its own, and one that ignores every polite word.
     hook(
         &bed,

@@ -1,22 +1,22 @@
 //! All that the view knows: what came, what is looked at, what keys do.
 
 use anyhook_model::pipeline::PipelineView;
-use anyhook_model::{Inquiry, Record};
+use anyhook_model::{ApprovalRequest, Record};
 
-use crate::cursor::{Cursor, Move};
-use crate::filter::{Filter, Only};
+use crate::cursor::{Cursor, CursorMove};
+use crate::daemon_link::DaemonView;
+use crate::filter::{OutcomeFilter, ViewFilter};
 use crate::help;
-use crate::hooks::Hooks;
-use crate::key::Key;
-use crate::link::Daemon;
+use crate::hooks::HookTable;
+use crate::key::KeyPress;
 use crate::pager::Pager;
-use crate::pipelines::Pipelines;
+use crate::pipelines::PipelineTable;
 use crate::rate::Rate;
-use crate::sessions::{RowKey, Sessions};
-use crate::stream::Stream;
-use crate::waiting::{self, Answer, Waiting};
-use anyhook_terminal::Line as Row;
-use anyhook_terminal::{OwnedPiece as Piece, Tone};
+use crate::sessions::{RowKey, SessionTable};
+use crate::stream::RecordStream;
+use crate::waiting::{self, PendingAnswer, WaitingRequests};
+use anyhook_terminal::StyledLine as Row;
+use anyhook_terminal::{OwnedStyledText as Piece, Tone};
 
 #[cfg(test)]
 mod tests;
@@ -43,7 +43,7 @@ impl Pane {
 
 /// What a key asks for that is not the view's own business.
 #[derive(Debug, PartialEq)]
-pub enum Step {
+pub enum KeyEffect {
     /// Nothing.
     Stay,
     /// To end.
@@ -51,9 +51,9 @@ pub enum Step {
     /// To show all that is known of a record; and its family.
     Open(Box<Record>, Vec<Record>),
     /// To show all that is known of a pipeline; and what it asks.
-    OpenPipeline(Box<PipelineView>, Option<Inquiry>),
+    OpenPipeline(Box<PipelineView>, Option<ApprovalRequest>),
     /// To make a decision.
-    Answer(Answer),
+    Answer(PendingAnswer),
 }
 
 /// What is counted.
@@ -69,7 +69,7 @@ pub struct Totals {
 
 /// What is known of the journal itself.
 #[derive(Debug, Default)]
-pub struct Source {
+pub struct JournalSource {
     /// Where it is.
     pub path: String,
     /// Why it cannot be read.
@@ -84,23 +84,23 @@ pub struct Source {
 #[derive(Debug)]
 pub struct App {
     /// The journal.
-    pub source: Source,
+    pub source: JournalSource,
     /// The daemon.
-    pub daemon: Daemon,
+    pub daemon: DaemonView,
     /// What waits for a person.
-    pub waiting: Waiting,
+    pub waiting: WaitingRequests,
     /// How far pipelines are.
-    pub pipelines: Pipelines,
+    pub pipelines: PipelineTable,
     /// What is said until the next key.
     pub status: Option<Piece>,
     /// Who is at work.
-    pub sessions: Sessions,
+    pub sessions: SessionTable,
     /// The selected session or subagent.
     pub session_cursor: Cursor<RowKey>,
     /// The newest records.
-    pub stream: Stream,
+    pub stream: RecordStream,
     /// How hooks do.
-    pub hooks: Hooks,
+    pub hooks: HookTable,
     /// The selected hook.
     pub hook_cursor: Cursor<String>,
     /// How much comes.
@@ -123,15 +123,15 @@ impl App {
     /// Makes the view of a journal, with nothing read yet.
     pub fn new(path: String) -> Self {
         Self {
-            source: Source { path, ..Source::default() },
-            daemon: Daemon::default(),
-            waiting: Waiting::default(),
-            pipelines: Pipelines::default(),
+            source: JournalSource { path, ..JournalSource::default() },
+            daemon: DaemonView::default(),
+            waiting: WaitingRequests::default(),
+            pipelines: PipelineTable::default(),
             status: None,
-            sessions: Sessions::default(),
+            sessions: SessionTable::default(),
             session_cursor: Cursor::at_first(),
-            stream: Stream::default(),
-            hooks: Hooks::default(),
+            stream: RecordStream::default(),
+            hooks: HookTable::default(),
             hook_cursor: Cursor::at_first(),
             rate: Rate::default(),
             totals: Totals::default(),
@@ -165,12 +165,12 @@ impl App {
     }
 
     /// Takes in what the daemon says.
-    pub fn hear_daemon(&mut self, daemon: Daemon) {
+    pub fn hear_daemon(&mut self, daemon: DaemonView) {
         let (agents, decisions, pipelines) = match &daemon {
-            Daemon::Here { agents, decisions, pipelines } => {
+            DaemonView::Here { agents, decisions, pipelines } => {
                 (Some(&agents[..]), &decisions[..], &pipelines[..])
             }
-            Daemon::Away(_) | Daemon::Unasked => (None, &[][..], &[][..]),
+            DaemonView::Away(_) | DaemonView::Unasked => (None, &[][..], &[][..]),
         };
         self.sessions.hear_daemon(agents);
         self.pipelines.hear(pipelines);
@@ -210,52 +210,52 @@ impl App {
     }
 
     /// Does what a key asks for.
-    pub fn key(&mut self, key: Key) -> Step {
-        if key == Key::Interrupt {
-            return Step::Quit;
+    pub fn key(&mut self, key: KeyPress) -> KeyEffect {
+        if key == KeyPress::Interrupt {
+            return KeyEffect::Quit;
         }
         self.status = None;
         if self.pager.is_some() {
             self.key_in_pager(key);
-            return Step::Stay;
+            return KeyEffect::Stay;
         }
         if self.is_typing {
             self.key_in_text(key);
-            return Step::Stay;
+            return KeyEffect::Stay;
         }
         if let Some(answer) = self.waiting.chosen.take() {
             return self.key_in_choice(key, answer);
         }
         if let Some(to) = key.leads() {
             self.go(to);
-            return Step::Stay;
+            return KeyEffect::Stay;
         }
         match key {
-            Key::Letter('q') => return Step::Quit,
-            Key::Letter(number @ '1'..='9') if self.focus == Pane::Waiting => {
+            KeyPress::Letter('q') => return KeyEffect::Quit,
+            KeyPress::Letter(number @ '1'..='9') if self.focus == Pane::Waiting => {
                 self.choose(number);
             }
-            Key::Escape if matches!(self.focus, Pane::Waiting | Pane::Pipelines) => {
+            KeyPress::Escape if matches!(self.focus, Pane::Waiting | Pane::Pipelines) => {
                 self.focus = Pane::Stream;
             }
-            Key::Escape if self.stream.filter.is_open() => return Step::Quit,
-            Key::Escape | Key::Letter('a') => self.stream.filter = Filter::default(),
-            Key::Enter => return self.enter(),
-            Key::Next => self.focus = self.beside(false),
-            Key::Previous => self.focus = self.beside(true),
-            Key::Letter('w') => self.focus = Pane::Waiting,
-            Key::Letter('l') => self.focus = Pane::Pipelines,
-            Key::Letter('d') => self.stream.filter.only = Only::Denials,
-            Key::Letter('f') => self.stream.filter.only = Only::Failures,
-            Key::Letter('p') => self.stream.pause(),
-            Key::Letter('/') => {
+            KeyPress::Escape if self.stream.filter.is_open() => return KeyEffect::Quit,
+            KeyPress::Escape | KeyPress::Letter('a') => self.stream.filter = ViewFilter::default(),
+            KeyPress::Enter => return self.enter(),
+            KeyPress::Next => self.focus = self.beside(false),
+            KeyPress::Previous => self.focus = self.beside(true),
+            KeyPress::Letter('w') => self.focus = Pane::Waiting,
+            KeyPress::Letter('l') => self.focus = Pane::Pipelines,
+            KeyPress::Letter('d') => self.stream.filter.only = OutcomeFilter::Denials,
+            KeyPress::Letter('f') => self.stream.filter.only = OutcomeFilter::Failures,
+            KeyPress::Letter('p') => self.stream.pause(),
+            KeyPress::Letter('/') => {
                 self.is_typing = true;
                 self.focus = Pane::Stream;
             }
-            Key::Letter('?') => self.open("help", help::rows()),
+            KeyPress::Letter('?') => self.open("help", help::rows()),
             _ => {}
         }
-        Step::Stay
+        KeyEffect::Stay
     }
 
     /// Covers the panes with a text.
@@ -263,27 +263,30 @@ impl App {
         self.pager = Some(Pager::new(title, rows));
     }
 
-    fn key_in_pager(&mut self, key: Key) {
+    fn key_in_pager(&mut self, key: KeyPress) {
         let Some(pager) = &mut self.pager else { return };
         match (key, key.leads()) {
             (_, Some(to)) => pager.go(to),
-            (Key::Letter(' '), _) => pager.go(Move::PageDown),
-            (Key::Escape | Key::Enter | Key::Backspace | Key::Letter('q'), _) => self.pager = None,
+            (KeyPress::Letter(' '), _) => pager.go(CursorMove::PageDown),
+            (
+                KeyPress::Escape | KeyPress::Enter | KeyPress::Backspace | KeyPress::Letter('q'),
+                _,
+            ) => self.pager = None,
             _ => {}
         }
     }
 
-    fn key_in_text(&mut self, key: Key) {
+    fn key_in_text(&mut self, key: KeyPress) {
         let text = &mut self.stream.filter.text;
         match key {
-            Key::Letter(letter) => text.push(letter),
-            Key::Backspace => drop(text.pop()),
-            Key::Enter => self.is_typing = false,
-            Key::Escape => {
+            KeyPress::Letter(letter) => text.push(letter),
+            KeyPress::Backspace => drop(text.pop()),
+            KeyPress::Enter => self.is_typing = false,
+            KeyPress::Escape => {
                 text.clear();
                 self.is_typing = false;
             }
-            Key::Move(to) => self.go(to),
+            KeyPress::Move(to) => self.go(to),
             _ => {}
         }
     }
@@ -296,19 +299,19 @@ impl App {
     }
 
     /// Enter confirms, another number chooses anew, and every other key leaves it.
-    fn key_in_choice(&mut self, key: Key, answer: Answer) -> Step {
+    fn key_in_choice(&mut self, key: KeyPress, answer: PendingAnswer) -> KeyEffect {
         match key {
-            Key::Enter => {
+            KeyPress::Enter => {
                 self.status = Some((Tone::Dim, format!("{}: {} …", answer.id, answer.choice)));
-                return Step::Answer(answer);
+                return KeyEffect::Answer(answer);
             }
-            Key::Letter(number @ '1'..='9') => self.choose(number),
+            KeyPress::Letter(number @ '1'..='9') => self.choose(number),
             _ => {}
         }
-        Step::Stay
+        KeyEffect::Stay
     }
 
-    fn go(&mut self, to: Move) {
+    fn go(&mut self, to: CursorMove) {
         match self.focus {
             Pane::Waiting => self.waiting.go(to),
             Pane::Pipelines => self.pipelines.go(to),
@@ -322,30 +325,30 @@ impl App {
     }
 
     /// Opens the selected record, decision or pipeline, or shows only those of the selected session or hook.
-    fn enter(&mut self) -> Step {
+    fn enter(&mut self) -> KeyEffect {
         match self.focus {
             Pane::Waiting => {
                 if let Some(inquiry) = self.waiting.selected() {
                     let rows = waiting::page(inquiry, anyhook_engine::now());
                     self.open(&format!("decision {}", inquiry.id.clone()), rows);
                 }
-                return Step::Stay;
+                return KeyEffect::Stay;
             }
             Pane::Pipelines => {
-                let Some(pipeline) = self.pipelines.selected() else { return Step::Stay };
+                let Some(pipeline) = self.pipelines.selected() else { return KeyEffect::Stay };
                 let asks = pipeline.decision.as_ref().and_then(|id| self.waiting.find(id));
-                return Step::OpenPipeline(Box::new(pipeline.clone()), asks.cloned());
+                return KeyEffect::OpenPipeline(Box::new(pipeline.clone()), asks.cloned());
             }
             Pane::Stream => {
                 return match self.stream.selected() {
-                    Some((record, family)) => Step::Open(Box::new(record), family),
-                    None => Step::Stay,
+                    Some((record, family)) => KeyEffect::Open(Box::new(record), family),
+                    None => KeyEffect::Stay,
                 };
             }
             Pane::Sessions => {
                 let mut keys = self.sessions.row_keys();
                 if keys.is_empty() {
-                    return Step::Stay;
+                    return KeyEffect::Stay;
                 }
                 let (session, _) = keys.swap_remove(self.session_cursor.row(&keys));
                 self.stream.filter.session = Some(session);
@@ -353,14 +356,14 @@ impl App {
             Pane::Hooks => {
                 let mut keys = self.hook_keys();
                 if keys.is_empty() {
-                    return Step::Stay;
+                    return KeyEffect::Stay;
                 }
                 self.stream.filter.text = keys.swap_remove(self.hook_cursor.row(&keys));
             }
         }
         self.focus = Pane::Stream;
         self.stream.cursor = Cursor::at_last();
-        Step::Stay
+        KeyEffect::Stay
     }
 
     /// Returns the names of the hooks as they are shown.

@@ -1,7 +1,7 @@
 //! Rows in columns that fit the screen: what is least needed goes first.
 
-use anyhook_terminal::table::{GAP, Need, fit};
-use anyhook_terminal::{Line, OwnedPiece, Tone, first_line};
+use anyhook_terminal::table::{GAP, WidthNeed, fit};
+use anyhook_terminal::{OwnedStyledText, StyledLine, Tone, first_line};
 use unicode_width::UnicodeWidthStr;
 
 /// A column.
@@ -30,7 +30,7 @@ pub const fn number(heading: &'static str, most: usize, keep: u8) -> Column {
 }
 
 /// Returns each column's width for these rows; one that is left out has none.
-pub fn widths(columns: &[Column], rows: &[Line], available: usize) -> Vec<Option<usize>> {
+pub fn widths(columns: &[Column], rows: &[StyledLine], available: usize) -> Vec<Option<usize>> {
     let content = |index: usize| {
         rows.iter().filter_map(|row| row.get(index)).map(|(_, text)| text.width()).max()
     };
@@ -39,15 +39,15 @@ pub fn widths(columns: &[Column], rows: &[Line], available: usize) -> Vec<Option
         let width = wanted.clamp(column.least, column.most);
         // Half a number is another number, or has lost its unit.
         let least = if column.right { width } else { column.least };
-        Need { width, least: Some(least), firm: least, weight: Some(column.keep) }
+        WidthNeed { width, least: Some(least), firm: least, weight: Some(column.keep) }
     };
-    let needs: Vec<Need> = columns.iter().enumerate().map(need).collect();
+    let needs: Vec<WidthNeed> = columns.iter().enumerate().map(need).collect();
     fit(&needs, available)
 }
 
 /// Sets cells into their columns.
-pub fn set(cells: &[OwnedPiece], columns: &[Column], widths: &[Option<usize>]) -> Line {
-    let mut row = Line::new();
+pub fn set(cells: &[OwnedStyledText], columns: &[Column], widths: &[Option<usize>]) -> StyledLine {
+    let mut row = StyledLine::new();
     for ((cell, column), width) in cells.iter().zip(columns).zip(widths) {
         let Some(width) = width else { continue };
         if !row.is_empty() {
@@ -62,7 +62,7 @@ pub fn set(cells: &[OwnedPiece], columns: &[Column], widths: &[Option<usize>]) -
 }
 
 /// Returns the row that stands above the others.
-pub fn headings(columns: &[Column]) -> Line {
+pub fn headings(columns: &[Column]) -> StyledLine {
     columns.iter().map(|column| (Tone::Dim, column.heading.to_owned())).collect()
 }
 
@@ -74,7 +74,7 @@ mod tests {
         [words("NAME", 4, 10, 2), number("RUNS", 6, 1), words("ABOUT", 6, usize::MAX, 3)];
 
     fn shown(cells: [&str; 3], available: usize) -> String {
-        let row: Line = cells.iter().map(|text| (Tone::Plain, (*text).to_owned())).collect();
+        let row: StyledLine = cells.iter().map(|text| (Tone::Plain, (*text).to_owned())).collect();
         let widths = widths(&COLUMNS, std::slice::from_ref(&row), available);
         let row = set(&row, &COLUMNS, &widths);
         row.iter().map(|(_, text)| text.as_str()).collect()

@@ -14,7 +14,7 @@ pub struct Cursor<K> {
 
 /// Where to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Move {
+pub enum CursorMove {
     /// A row up.
     Up,
     /// A row down.
@@ -29,7 +29,7 @@ pub enum Move {
     Last,
 }
 
-impl Move {
+impl CursorMove {
     /// Returns the row that is selected next, of `count` rows with `height` on the screen.
     pub fn from(self, row: usize, count: usize, height: usize) -> usize {
         let page = height.saturating_sub(1).max(1);
@@ -65,7 +65,7 @@ impl<K: PartialEq + Clone> Cursor<K> {
     }
 
     /// Selects another row.
-    pub fn go(&mut self, to: Move, keys: &[K]) {
+    pub fn go(&mut self, to: CursorMove, keys: &[K]) {
         let row = to.from(self.row(keys), keys.len(), self.height);
         let follows = self.rests_at_end && row + 1 >= keys.len();
         self.key = if follows { None } else { keys.get(row).cloned() };
@@ -95,7 +95,7 @@ mod tests {
         let mut cursor = Cursor::at_first();
         let mut keys = vec!["a", "b", "c"];
         assert_eq!(cursor.row(&keys), 0);
-        cursor.go(Move::Down, &keys);
+        cursor.go(CursorMove::Down, &keys);
         keys.insert(0, "new");
         assert_eq!(cursor.row(&keys), 2);
         keys.retain(|key| *key != "b");
@@ -109,13 +109,13 @@ mod tests {
         assert_eq!(cursor.row(&keys), 2);
         keys.push(4);
         assert_eq!(cursor.row(&keys), 3);
-        cursor.go(Move::Up, &keys);
+        cursor.go(CursorMove::Up, &keys);
         keys.push(5);
         assert_eq!(cursor.row(&keys), 2);
-        cursor.go(Move::Last, &keys);
+        cursor.go(CursorMove::Last, &keys);
         keys.push(6);
         assert_eq!(cursor.row(&keys), 5);
-        cursor.go(Move::First, &keys);
+        cursor.go(CursorMove::First, &keys);
         assert_eq!(cursor.row(&keys), 0);
     }
 
@@ -123,7 +123,7 @@ mod tests {
     fn the_selected_row_is_always_seen() {
         let keys: Vec<usize> = (0..100).collect();
         for mut cursor in [Cursor::at_first(), Cursor::at_last()] {
-            use Move::{Down, First, Last, PageDown, PageUp, Up};
+            use CursorMove::{Down, First, Last, PageDown, PageUp, Up};
             for (to, height) in [
                 (Down, 10),
                 (PageDown, 10),
@@ -151,7 +151,14 @@ mod tests {
     #[test]
     fn an_empty_list_has_nothing_to_select() {
         let mut cursor: Cursor<u8> = Cursor::at_last();
-        for to in [Move::Up, Move::Down, Move::PageUp, Move::PageDown, Move::First, Move::Last] {
+        for to in [
+            CursorMove::Up,
+            CursorMove::Down,
+            CursorMove::PageUp,
+            CursorMove::PageDown,
+            CursorMove::First,
+            CursorMove::Last,
+        ] {
             cursor.go(to, &[]);
             assert_eq!((cursor.row(&[]), cursor.seen(0, 0, 5)), (0, 0));
         }

@@ -1,13 +1,13 @@
 //! The screen, drawn anew from the state each time.
 
-use anyhook_terminal::figures::time_of_day;
-use anyhook_terminal::{Line, Tone, counted, first_line, tidy};
+use anyhook_terminal::format::time_of_day;
+use anyhook_terminal::{StyledLine, Tone, counted, first_line, tidy};
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
 use crate::app::{App, Pane};
 use crate::columns::{Column, headings, set, widths};
-use crate::link::Daemon;
+use crate::daemon_link::DaemonView;
 use crate::picture::Picture;
 use crate::{help, panes, pipelines, waiting};
 
@@ -67,7 +67,7 @@ fn draw_bottom(picture: &mut Picture, app: &App) {
 }
 
 /// Returns the rows at the top: what is going on, where from, what is wrong.
-fn header(app: &App, now: Timestamp, width: usize, height: usize) -> Vec<Line> {
+fn header(app: &App, now: Timestamp, width: usize, height: usize) -> Vec<StyledLine> {
     let bad = |number: usize| if number > 0 { Tone::Bad } else { Tone::Dim };
     let last = match app.last {
         None => "no events".to_owned(),
@@ -105,12 +105,12 @@ fn header(app: &App, now: Timestamp, width: usize, height: usize) -> Vec<Line> {
     // On small screens every row counts.
     if height >= LEAST_FOR_PATH {
         rows.push(vec![(Tone::Dim, format!("journal {}", tidy(&app.source.path)))]);
-        if app.daemon == Daemon::Away(None) {
+        if app.daemon == DaemonView::Away(None) {
             let words = "no daemon: states from the journal only";
             rows.push(vec![(Tone::Dim, words.to_owned())]);
         }
     }
-    if let Daemon::Away(Some(why)) = &app.daemon {
+    if let DaemonView::Away(Some(why)) = &app.daemon {
         let words = format!("{}: states from the journal only", tidy(why));
         rows.push(vec![(Tone::Warn, words)]);
     }
@@ -139,11 +139,11 @@ fn draw_pager(picture: &mut Picture, end: usize, app: &mut App) {
 
 /// What a pane shows.
 struct Content {
-    title: Line,
+    title: StyledLine,
     columns: &'static [Column],
-    rows: Vec<Line>,
+    rows: Vec<StyledLine>,
     /// What is said where there are no rows.
-    instead: Vec<Line>,
+    instead: Vec<StyledLine>,
     selected: usize,
 }
 
@@ -214,8 +214,8 @@ fn draw_pane(picture: &mut Picture, end: usize, app: &mut App, pane: Pane, conte
 
 fn waiting(app: &App, now: Timestamp) -> Content {
     let nothing = match app.daemon {
-        Daemon::Away(_) => "no daemon, so no decisions here",
-        Daemon::Here { .. } | Daemon::Unasked => "nothing is waiting for you",
+        DaemonView::Away(_) => "no daemon, so no decisions here",
+        DaemonView::Here { .. } | DaemonView::Unasked => "nothing is waiting for you",
     };
     Content {
         title: vec![
@@ -231,8 +231,8 @@ fn waiting(app: &App, now: Timestamp) -> Content {
 
 fn pipelines(app: &App, now: Timestamp) -> Content {
     let nothing = match app.daemon {
-        Daemon::Away(_) => "no daemon, so no pipelines",
-        Daemon::Here { .. } | Daemon::Unasked => "no pipeline is running",
+        DaemonView::Away(_) => "no daemon, so no pipelines",
+        DaemonView::Here { .. } | DaemonView::Unasked => "no pipeline is running",
     };
     Content {
         title: title("Pipelines", app.pipelines.len()),
@@ -284,12 +284,12 @@ fn hooks(app: &App, now: Timestamp) -> Content {
     }
 }
 
-fn title(name: &str, count: usize) -> Line {
+fn title(name: &str, count: usize) -> StyledLine {
     vec![(Tone::Strong, name.to_owned()), (Tone::Plain, format!(" {count}"))]
 }
 
 /// Returns what is said where no record is shown: why, and what to do.
-fn nothing_shown(app: &App) -> Vec<Line> {
+fn nothing_shown(app: &App) -> Vec<StyledLine> {
     let say = |text: &str| vec![(Tone::Plain, text.to_owned())];
     let hint = |command: &str, words: &str| {
         vec![(Tone::Hint, format!("  {command:<24}")), (Tone::Dim, words.to_owned())]

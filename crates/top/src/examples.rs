@@ -1,12 +1,13 @@
 //! Records for tests.
 
+use anyhook_model::approval_request::{ApprovalKind, Choice};
 use anyhook_model::daemon::{AgentView, DecisionView};
-use anyhook_model::inquiry::{Choice, InquiryKind};
 use anyhook_model::pipeline::{
-    PIPELINE_VERSION, Phase, PipelineView, VisitState, VisitView, Workspace, WorkspaceKind,
+    PIPELINE_VERSION, PipelinePhase, PipelineView, VisitState, VisitView, Workspace, WorkspaceKind,
 };
 use anyhook_model::{
-    Decision, Effect, EventKind, Inquiry, Outcome, Record, RecordId, RunRecord, Source,
+    ApprovalRequest, Decision, Effect, EventKind, Record, RecordId, RunOutcome, RunRecord,
+    StateSource,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -34,9 +35,9 @@ pub fn record(event: &str) -> Record {
 
 /// An open decision of the session `one` of Codex, for a minute.
 pub fn decision(id: &str, created: Timestamp) -> DecisionView {
-    let inquiry = Inquiry {
+    let inquiry = ApprovalRequest {
         id: RecordId::from_text(id),
-        kind: InquiryKind::Permission,
+        kind: ApprovalKind::Permission,
         agent: "codex:one".to_owned(),
         question: "codex wants to use Shell".to_owned(),
         tool: Some("Shell".to_owned()),
@@ -70,7 +71,7 @@ pub fn agent(id: &str, state: &str) -> AgentView {
         state: state.to_owned(),
         prompt_type: None,
         failure: None,
-        source: Source::Log,
+        source: StateSource::Log,
         since: noon(),
         seen: later(30),
         host: host.map(str::to_owned),
@@ -89,7 +90,7 @@ pub fn agent(id: &str, state: &str) -> AgentView {
 }
 
 /// A pipeline of four steps, the first of which were visited.
-pub fn pipeline(id: &str, phase: Phase, visited: &[VisitState]) -> PipelineView {
+pub fn pipeline(id: &str, phase: PipelinePhase, visited: &[VisitState]) -> PipelineView {
     let steps = ["plan", "build", "review", "publish"].map(str::to_owned).to_vec();
     let visit = |((number, step), state): ((u32, &String), &VisitState)| VisitView {
         number,
@@ -137,7 +138,7 @@ pub fn run(hook: &str, took_us: u64) -> RunRecord {
         hook: hook.to_owned(),
         folder: format!("/home/me/.config/agents/hooks/{hook}"),
         shadow: false,
-        outcome: Some(Outcome::Exited(0)),
+        outcome: Some(RunOutcome::Exited(0)),
         decision: Decision::default(),
         failure: None,
         notes: Vec::new(),

@@ -7,9 +7,9 @@ use anyhook_terminal::Tone;
 
 /// What all shown records have in common.
 #[derive(Debug, Default)]
-pub struct Filter {
+pub struct ViewFilter {
     /// Which outcomes are shown.
-    pub only: Only,
+    pub only: OutcomeFilter,
     /// The session they belong to.
     pub session: Option<SessionKey>,
     /// A text that stands in them, in any case.
@@ -18,7 +18,7 @@ pub struct Filter {
 
 /// Which outcomes are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Only {
+pub enum OutcomeFilter {
     /// All.
     #[default]
     All,
@@ -28,13 +28,13 @@ pub enum Only {
     Failures,
 }
 
-impl Filter {
+impl ViewFilter {
     /// Tells whether a record is shown.
     pub fn takes(&self, record: &Record) -> bool {
         let outcome = match self.only {
-            Only::All => true,
-            Only::Denials => record.denies() || record.denied_by.is_some(),
-            Only::Failures => record.runs.iter().any(|run| run.failure.is_some()),
+            OutcomeFilter::All => true,
+            OutcomeFilter::Denials => record.denies() || record.denied_by.is_some(),
+            OutcomeFilter::Failures => record.runs.iter().any(|run| run.failure.is_some()),
         };
         outcome
             && self.session.as_ref().is_none_or(|session| *session == SessionKey::of(record))
@@ -43,15 +43,15 @@ impl Filter {
 
     /// Tells whether everything is shown.
     pub fn is_open(&self) -> bool {
-        self.only == Only::All && self.session.is_none() && self.text.is_empty()
+        self.only == OutcomeFilter::All && self.session.is_none() && self.text.is_empty()
     }
 
     /// Returns the words for what is shown.
     pub fn words(&self) -> Vec<(Tone, String)> {
         let only = match self.only {
-            Only::All => None,
-            Only::Denials => Some("only denials".to_owned()),
-            Only::Failures => Some("only failures".to_owned()),
+            OutcomeFilter::All => None,
+            OutcomeFilter::Denials => Some("only denials".to_owned()),
+            OutcomeFilter::Failures => Some("only failures".to_owned()),
         };
         let session = self.session.as_ref().map(|session| {
             let id = session.id.as_deref().map(short).unwrap_or_default();
@@ -107,8 +107,9 @@ mod tests {
         record.runs = vec![run("guard-push", 1)];
         record.verdict.effect = Some(Effect::Deny);
         record.verdict.reason = Some("Not on Fridays".to_owned());
-        let takes =
-            |text: &str| Filter { text: text.to_owned(), ..Filter::default() }.takes(&record);
+        let takes = |text: &str| {
+            ViewFilter { text: text.to_owned(), ..ViewFilter::default() }.takes(&record)
+        };
         for text in ["codex", "PUSH --", "shell", "guard", "fridays", "before_", "deny", "7k2m"] {
             assert!(takes(text), "{text}");
         }
@@ -128,12 +129,18 @@ mod tests {
         let mut other = plain.clone();
         other.session = Some("two".to_owned());
         let all = [&plain, &denied, &ran, &failed, &other];
-        let taken = |filter: Filter| all.map(|record| u8::from(filter.takes(record)));
-        assert_eq!(taken(Filter::default()), [1, 1, 1, 1, 1]);
-        assert_eq!(taken(Filter { only: Only::Denials, ..Filter::default() }), [0, 1, 1, 0, 0]);
-        assert_eq!(taken(Filter { only: Only::Failures, ..Filter::default() }), [0, 0, 0, 1, 0]);
+        let taken = |filter: ViewFilter| all.map(|record| u8::from(filter.takes(record)));
+        assert_eq!(taken(ViewFilter::default()), [1, 1, 1, 1, 1]);
+        assert_eq!(
+            taken(ViewFilter { only: OutcomeFilter::Denials, ..ViewFilter::default() }),
+            [0, 1, 1, 0, 0]
+        );
+        assert_eq!(
+            taken(ViewFilter { only: OutcomeFilter::Failures, ..ViewFilter::default() }),
+            [0, 0, 0, 1, 0]
+        );
         let session = Some(SessionKey::of(&plain));
-        assert_eq!(taken(Filter { session, ..Filter::default() }), [1, 1, 1, 1, 0]);
+        assert_eq!(taken(ViewFilter { session, ..ViewFilter::default() }), [1, 1, 1, 1, 0]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the keys do.
 
-use anyhook_terminal::Line as Row;
+use anyhook_terminal::StyledLine as Row;
 use anyhook_terminal::Tone;
 
 /// The keys in the order of their use, with a word for the line at the bottom.

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use anyhook_model::{Outcome, Record, RunRecord};
+use anyhook_model::{Record, RunOutcome, RunRecord};
 use jiff::Timestamp;
 
-use anyhook_terminal::figures::percentile;
+use anyhook_terminal::format::percentile;
 
 /// So many hooks are kept; the one that ran least recently goes first.
 const KEEP: usize = 500;
@@ -14,7 +14,7 @@ const KEEP_TIMES: usize = 200;
 
 /// What is known of one hook.
 #[derive(Debug, Default)]
-pub struct Hook {
+pub struct HookRow {
     /// How often it ran.
     pub runs: usize,
     /// How often it failed.
@@ -27,10 +27,10 @@ pub struct Hook {
     last_at: Timestamp,
 }
 
-impl Hook {
+impl HookRow {
     fn feed(&mut self, run: &RunRecord, at: Timestamp) {
         self.runs += 1;
-        self.timeouts += usize::from(matches!(run.outcome, Some(Outcome::TimedOut(_))));
+        self.timeouts += usize::from(matches!(run.outcome, Some(RunOutcome::TimedOut(_))));
         if let Some(failure) = &run.failure {
             self.failures += 1;
             self.last_failure = Some((at, failure.clone()));
@@ -52,16 +52,16 @@ impl Hook {
 
 /// All hooks by name.
 #[derive(Debug, Default)]
-pub struct Hooks {
-    hooks: BTreeMap<String, Hook>,
+pub struct HookTable {
+    hooks: BTreeMap<String, HookRow>,
 }
 
-impl Hooks {
+impl HookTable {
     /// Takes the runs of a record in.
     pub fn feed(&mut self, record: &Record) {
         for run in &record.runs {
             // What runs aside comes again when it is done; what never ran took no time.
-            if matches!(run.outcome, None | Some(Outcome::Detached)) {
+            if matches!(run.outcome, None | Some(RunOutcome::Detached)) {
                 continue;
             }
             self.hooks.entry(run.hook.clone()).or_default().feed(run, record.at);
@@ -75,7 +75,7 @@ impl Hooks {
     }
 
     /// Returns the hooks: those that fail most first, then the slowest.
-    pub fn rows(&self) -> Vec<(&str, &Hook)> {
+    pub fn rows(&self) -> Vec<(&str, &HookRow)> {
         let mut rows: Vec<_> =
             self.hooks.iter().map(|(name, hook)| (name.as_str(), hook)).collect();
         rows.sort_by_cached_key(|(_, hook)| {
@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn the_most_failing_then_the_slowest_stand_first() {
-        let mut hooks = Hooks::default();
+        let mut hooks = HookTable::default();
         let mut record = record("before_tool");
         record.runs = vec![run("quick", 1_000), run("slow", 900_000), run("broken", 5_000)];
         record.runs[2].failure = Some("exit 1".to_owned());
-        record.runs[2].outcome = Some(Outcome::TimedOut(100));
+        record.runs[2].outcome = Some(RunOutcome::TimedOut(100));
         let mut aside = run("aside", 0);
-        aside.outcome = Some(Outcome::Detached);
+        aside.outcome = Some(RunOutcome::Detached);
         let mut never = run("never", 0);
         never.outcome = None;
         record.runs.extend([aside, never]);
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_percentile_leaves_out_one_of_twenty() {
-        let mut hook = Hook::default();
+        let mut hook = HookRow::default();
         assert_eq!(hook.percentile_95(), 0);
         for number in 1..=20 {
             hook.feed(&run("a", number), Timestamp::UNIX_EPOCH);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut hooks = Hooks::default();
+        let mut hooks = HookTable::default();
         for number in 0..KEEP + 5 {
             let mut record = record("before_tool");
             record.runs = vec![run(&format!("hook-{number}"), 1)];

@@ -2,11 +2,11 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use crate::cursor::Move;
+use crate::cursor::CursorMove;
 
 /// A key that means something here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum KeyPress {
     /// A letter.
     Letter(char),
     /// Ctrl-C.
@@ -22,10 +22,10 @@ pub enum Key {
     /// To the pane before.
     Previous,
     /// To another row.
-    Move(Move),
+    Move(CursorMove),
 }
 
-impl Key {
+impl KeyPress {
     /// Reads a key; what means nothing is none.
     pub fn of(event: &KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
@@ -43,24 +43,24 @@ impl Key {
             KeyCode::Backspace => Self::Backspace,
             KeyCode::Tab | KeyCode::Right => Self::Next,
             KeyCode::BackTab | KeyCode::Left => Self::Previous,
-            KeyCode::Up => Self::Move(Move::Up),
-            KeyCode::Down => Self::Move(Move::Down),
-            KeyCode::PageUp => Self::Move(Move::PageUp),
-            KeyCode::PageDown => Self::Move(Move::PageDown),
-            KeyCode::Home => Self::Move(Move::First),
-            KeyCode::End => Self::Move(Move::Last),
+            KeyCode::Up => Self::Move(CursorMove::Up),
+            KeyCode::Down => Self::Move(CursorMove::Down),
+            KeyCode::PageUp => Self::Move(CursorMove::PageUp),
+            KeyCode::PageDown => Self::Move(CursorMove::PageDown),
+            KeyCode::Home => Self::Move(CursorMove::First),
+            KeyCode::End => Self::Move(CursorMove::Last),
             _ => return None,
         })
     }
 
     /// Returns where a key leads that is no text now.
-    pub fn leads(self) -> Option<Move> {
+    pub fn leads(self) -> Option<CursorMove> {
         match self {
             Self::Move(to) => Some(to),
-            Self::Letter('k') => Some(Move::Up),
-            Self::Letter('j') => Some(Move::Down),
-            Self::Letter('g') => Some(Move::First),
-            Self::Letter('G') => Some(Move::Last),
+            Self::Letter('k') => Some(CursorMove::Up),
+            Self::Letter('j') => Some(CursorMove::Down),
+            Self::Letter('g') => Some(CursorMove::First),
+            Self::Letter('G') => Some(CursorMove::Last),
             _ => None,
         }
     }
@@ -72,21 +72,21 @@ mod tests {
 
     #[test]
     fn keys_are_read() {
-        let of = |code, modifiers| Key::of(&KeyEvent::new(code, modifiers));
+        let of = |code, modifiers| KeyPress::of(&KeyEvent::new(code, modifiers));
         let plain = |code| of(code, KeyModifiers::NONE);
-        assert_eq!(plain(KeyCode::Char('q')), Some(Key::Letter('q')));
-        assert_eq!(of(KeyCode::Char('G'), KeyModifiers::SHIFT), Some(Key::Letter('G')));
-        assert_eq!(plain(KeyCode::Tab), Some(Key::Next));
-        assert_eq!(of(KeyCode::BackTab, KeyModifiers::SHIFT), Some(Key::Previous));
-        assert_eq!(plain(KeyCode::Left), Some(Key::Previous));
-        assert_eq!(plain(KeyCode::Home), Some(Key::Move(Move::First)));
+        assert_eq!(plain(KeyCode::Char('q')), Some(KeyPress::Letter('q')));
+        assert_eq!(of(KeyCode::Char('G'), KeyModifiers::SHIFT), Some(KeyPress::Letter('G')));
+        assert_eq!(plain(KeyCode::Tab), Some(KeyPress::Next));
+        assert_eq!(of(KeyCode::BackTab, KeyModifiers::SHIFT), Some(KeyPress::Previous));
+        assert_eq!(plain(KeyCode::Left), Some(KeyPress::Previous));
+        assert_eq!(plain(KeyCode::Home), Some(KeyPress::Move(CursorMove::First)));
         assert_eq!(plain(KeyCode::F(5)), None);
     }
 
     #[test]
     fn ctrl_c_is_no_letter() {
-        let of = |letter, modifiers| Key::of(&KeyEvent::new(KeyCode::Char(letter), modifiers));
-        assert_eq!(of('c', KeyModifiers::CONTROL), Some(Key::Interrupt));
+        let of = |letter, modifiers| KeyPress::of(&KeyEvent::new(KeyCode::Char(letter), modifiers));
+        assert_eq!(of('c', KeyModifiers::CONTROL), Some(KeyPress::Interrupt));
         assert_eq!(of('c', KeyModifiers::ALT), None);
         assert_eq!(of('q', KeyModifiers::CONTROL), None);
     }

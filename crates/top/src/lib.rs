@@ -11,6 +11,7 @@
 mod app;
 mod columns;
 mod cursor;
+mod daemon_link;
 mod draw;
 #[cfg(test)]
 mod examples;
@@ -18,8 +19,6 @@ mod filter;
 mod help;
 mod hooks;
 mod key;
-mod link;
-mod news;
 mod pager;
 mod panes;
 mod picture;
@@ -29,6 +28,7 @@ mod screen;
 mod sessions;
 mod state;
 mod stream;
+mod updates;
 mod waiting;
 
 use std::io;
@@ -38,16 +38,16 @@ use std::time::{Duration, Instant};
 use anyhook_engine::journal::Journal;
 use anyhook_engine::now;
 use anyhook_model::pipeline::PipelineView;
-use anyhook_model::{Inquiry, Record};
-use anyhook_socket::Folder;
-use anyhook_terminal::Line;
+use anyhook_model::{ApprovalRequest, Record};
+use anyhook_socket::DaemonFolder;
+use anyhook_terminal::StyledLine;
 use jiff::Timestamp;
 
-use crate::app::{App, Step};
-use crate::link::Link;
-use crate::news::{Following, News};
+use crate::app::{App, KeyEffect};
+use crate::daemon_link::DaemonLink;
 use crate::picture::Palette;
 use crate::screen::Screen;
+use crate::updates::{JournalFollower, Update};
 
 /// Ages are shown in seconds, so the screen is drawn so often at least.
 const DRAW_EVERY: Duration = Duration::from_secs(1);
@@ -71,7 +71,7 @@ pub struct Top {
     /// Records of this time or later are shown.
     pub since: Timestamp,
     /// Where the daemon is found, if it runs.
-    pub daemon: Folder,
+    pub daemon: DaemonFolder,
     /// Who sits at the terminal and makes decisions.
     pub person: String,
     /// Whether there are colours.
@@ -81,9 +81,9 @@ pub struct Top {
 /// All that is known of one thing, in lines; as other commands show it.
 pub trait Pages {
     /// Returns all that is known of a record with its family, itself among it.
-    fn record(&self, record: Record, family: Vec<Record>) -> Vec<Line>;
+    fn record(&self, record: Record, family: Vec<Record>) -> Vec<StyledLine>;
     /// Returns all that is known of a pipeline, and what it asks.
-    fn pipeline(&self, pipeline: &PipelineView, asks: Option<&Inquiry>) -> Vec<Line>;
+    fn pipeline(&self, pipeline: &PipelineView, asks: Option<&ApprovalRequest>) -> Vec<StyledLine>;
 }
 
 impl Top {
@@ -92,9 +92,9 @@ impl Top {
         let app = App::new(self.shown_path);
         let mut screen = Screen::open().map_err(NoTerminal)?;
         let (sender, news) = sync_channel(NEWS_WAITING);
-        let following = Following::start(self.journal, self.since, sender.clone());
-        let link = Link::start(self.daemon, self.person, sender.clone());
-        news::keys(sender);
+        let following = JournalFollower::start(self.journal, self.since, sender.clone());
+        let link = DaemonLink::start(self.daemon, self.person, sender.clone());
+        updates::keys(sender);
         let palette = Palette { colours: self.colours };
         // A terminal that cannot be written to is gone, and so is its reader.
         let _ = watch(app, &news, &link, pages, palette, &mut screen);
@@ -109,8 +109,8 @@ impl Top {
 /// Shows what comes, until the person has seen enough.
 fn watch(
     mut app: App,
-    news: &Receiver<News>,
-    link: &Link,
+    news: &Receiver<Update>,
+    link: &DaemonLink,
     pages: &dyn Pages,
     palette: Palette,
     screen: &mut Screen,
@@ -127,7 +127,7 @@ fn watch(
         // All that waits is drawn at once; what keeps coming must not keep the screen waiting.
         let more = news.try_iter().take(NEWS_WAITING);
         for came in std::iter::once(first).chain(more) {
-            if take(came, &mut app, link, pages) == Step::Quit {
+            if take(came, &mut app, link, pages) == KeyEffect::Quit {
                 return Ok(());
             }
         }
@@ -136,27 +136,27 @@ fn watch(
 }
 
 /// Takes in what came.
-fn take(came: News, app: &mut App, link: &Link, pages: &dyn Pages) -> Step {
+fn take(came: Update, app: &mut App, link: &DaemonLink, pages: &dyn Pages) -> KeyEffect {
     match came {
-        News::Resized => {}
-        News::Records(records) => records.into_iter().for_each(|record| app.feed(record)),
-        News::Read { damaged, trouble } => {
+        Update::Resized => {}
+        Update::Records(records) => records.into_iter().for_each(|record| app.feed(record)),
+        Update::Read { damaged, trouble } => {
             (app.source.damaged, app.source.trouble, app.source.is_read) = (damaged, trouble, true);
         }
-        News::Daemon(daemon) => app.hear_daemon(daemon),
-        News::Answered(answered) => app.answered(answered),
-        News::Key(key) => match app.key(key) {
-            Step::Answer(answer) => link.answer(answer),
-            Step::Open(record, family) => {
+        Update::Daemon(daemon) => app.hear_daemon(daemon),
+        Update::Answered(answered) => app.answered(answered),
+        Update::Key(key) => match app.key(key) {
+            KeyEffect::Answer(answer) => link.answer(answer),
+            KeyEffect::Open(record, family) => {
                 let title = format!("record {}", record.id);
                 app.open(&title, pages.record(*record, family));
             }
-            Step::OpenPipeline(pipeline, asks) => {
+            KeyEffect::OpenPipeline(pipeline, asks) => {
                 let rows = pages.pipeline(&pipeline, asks.as_ref());
                 app.open(&format!("pipeline {}", pipeline.id), rows);
             }
             step => return step,
         },
     }
-    Step::Stay
+    KeyEffect::Stay
 }

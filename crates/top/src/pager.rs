@@ -2,9 +2,9 @@
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::cursor::Move;
+use crate::cursor::CursorMove;
 use anyhook_terminal::printable;
-use anyhook_terminal::{Line as Row, OwnedPiece as Piece};
+use anyhook_terminal::{OwnedStyledText as Piece, StyledLine as Row};
 
 /// A tab leads to the next multiple of this.
 const TAB: usize = 4;
@@ -28,7 +28,7 @@ impl Pager {
     }
 
     /// Scrolls.
-    pub fn go(&mut self, to: Move) {
+    pub fn go(&mut self, to: CursorMove) {
         // How far it goes is known when it is drawn, which may be after the next key.
         self.offset = to.from(self.offset, usize::MAX, self.height);
     }
@@ -116,24 +116,24 @@ mod tests {
     fn it_scrolls_from_end_to_end() {
         let mut pager = Pager::new("t", (0..10).map(|number| row(&number.to_string())).collect());
         assert_eq!(plain(pager.seen(10, 4)), ["0", "1", "2", "3"]);
-        pager.go(Move::Down);
+        pager.go(CursorMove::Down);
         assert_eq!(plain(pager.seen(10, 4))[0], "1");
-        pager.go(Move::PageDown);
+        pager.go(CursorMove::PageDown);
         assert_eq!(plain(pager.seen(10, 4))[0], "4");
-        pager.go(Move::Last);
+        pager.go(CursorMove::Last);
         assert_eq!(plain(pager.seen(10, 4)), ["6", "7", "8", "9"]);
         assert_eq!(pager.progress(), 100);
-        pager.go(Move::Down);
-        pager.go(Move::Down);
+        pager.go(CursorMove::Down);
+        pager.go(CursorMove::Down);
         assert_eq!(plain(pager.seen(10, 4))[0], "6");
-        pager.go(Move::Up);
+        pager.go(CursorMove::Up);
         assert_eq!(plain(pager.seen(10, 4))[0], "5");
         assert_eq!(plain(pager.seen(10, 20)).len(), 10, "a larger screen shows all");
-        pager.go(Move::First);
+        pager.go(CursorMove::First);
         assert_eq!(plain(pager.seen(10, 3)), ["0", "1", "2"]);
         assert_eq!(pager.progress(), 30);
         let mut pager = Pager::new("t", (0..10).map(|number| row(&number.to_string())).collect());
-        pager.go(Move::Last);
+        pager.go(CursorMove::Last);
         assert_eq!(plain(pager.seen(10, 4))[3], "9", "a key before it was drawn");
     }
 }

@@ -5,12 +5,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::columns::{Column, number, words};
 use crate::filter::short;
-use crate::hooks::Hook;
-use crate::sessions::{Activity, Session, SessionKey};
-use anyhook_terminal::figures::{brief, milliseconds, time_of_day};
+use crate::hooks::HookRow;
+use crate::sessions::{Activity, SessionKey, SessionRow};
+use anyhook_terminal::format::{brief, milliseconds, time_of_day};
 use anyhook_terminal::states::verdict_word;
 use anyhook_terminal::tidy;
-use anyhook_terminal::{Line as Row, OwnedPiece as Piece};
+use anyhook_terminal::{OwnedStyledText as Piece, StyledLine as Row};
 use anyhook_terminal::{Tone, first_line};
 
 /// A hook that takes longer, in microseconds, is slow.
@@ -53,7 +53,7 @@ pub const HOOKS: [Column; 6] = [
 ];
 
 /// Returns the rows of a session: its own, and one for each subagent.
-pub fn session(key: &SessionKey, session: &Session, now: Timestamp) -> Vec<Row> {
+pub fn session(key: &SessionKey, session: &SessionRow, now: Timestamp) -> Vec<Row> {
     let id = key.id.as_deref().map_or_else(|| "–".to_owned(), |id| tidy(&short(id)));
     let last = session.project.rsplit('/').find(|part| !part.is_empty());
     let project = last.unwrap_or(if session.project.is_empty() { "–" } else { "/" });
@@ -121,7 +121,7 @@ fn verdict(record: &Record) -> (Tone, String) {
 }
 
 /// Returns the row of a hook.
-pub fn hook(name: &str, hook: &Hook, now: Timestamp) -> Row {
+pub fn hook(name: &str, hook: &HookRow, now: Timestamp) -> Row {
     let bad = |number: usize| if number > 0 { Tone::Bad } else { Tone::Dim };
     let slow = if hook.percentile_95() >= SLOW { Tone::Warn } else { Tone::Plain };
     let last = hook.last_failure.as_ref().map_or_else(String::new, |(at, why)| {

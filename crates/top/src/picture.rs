@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use anyhook_terminal::{Line, OwnedPiece, Tone, first_line};
+use anyhook_terminal::{OwnedStyledText, StyledLine, Tone, first_line};
 use unicode_width::UnicodeWidthStr;
 
 /// Tones as styles: the terminal's own sixteen colours, or none.
@@ -25,7 +25,7 @@ impl Palette {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScreenRow {
     /// What stands in it, no wider than the screen.
-    pub pieces: Line,
+    pub pieces: StyledLine,
     /// Whether it is the selected one.
     pub is_selected: bool,
 }
@@ -53,17 +53,17 @@ impl Picture {
     }
 
     /// Adds a row. What does not fit is cut visibly.
-    pub fn row(&mut self, pieces: &[OwnedPiece]) {
+    pub fn row(&mut self, pieces: &[OwnedStyledText]) {
         self.add(pieces, false);
     }
 
     /// Adds a row that is marked as the selected one.
-    pub fn selected_row(&mut self, pieces: &[OwnedPiece]) {
+    pub fn selected_row(&mut self, pieces: &[OwnedStyledText]) {
         self.add(pieces, true);
     }
 
-    fn add(&mut self, pieces: &[OwnedPiece], is_selected: bool) {
-        let mut row = ScreenRow { pieces: Line::new(), is_selected };
+    fn add(&mut self, pieces: &[OwnedStyledText], is_selected: bool) {
+        let mut row = ScreenRow { pieces: StyledLine::new(), is_selected };
         let mut left = self.width;
         for (tone, text) in pieces {
             let text: String = text.chars().filter(|letter| !is_unseen(*letter)).collect();
@@ -75,7 +75,7 @@ impl Picture {
     }
 
     /// Adds rows.
-    pub fn rows(&mut self, rows: &[Line]) {
+    pub fn rows(&mut self, rows: &[StyledLine]) {
         for pieces in rows {
             self.row(pieces);
         }
@@ -87,7 +87,7 @@ impl Picture {
     }
 
     /// Adds the line of keys; those that do not fit are left out.
-    pub fn keys(&mut self, before: &[OwnedPiece], keys: &[(&str, &str)]) {
+    pub fn keys(&mut self, before: &[OwnedStyledText], keys: &[(&str, &str)]) {
         let mut pieces = before.to_vec();
         let mut used: usize = pieces.iter().map(|(_, text)| text.width()).sum();
         for (key, word) in keys {
@@ -103,7 +103,7 @@ impl Picture {
     }
 
     /// Adds a line with a title; a double one where the keys go.
-    pub fn title(&mut self, title: &[OwnedPiece], has_focus: bool) {
+    pub fn title(&mut self, title: &[OwnedStyledText], has_focus: bool) {
         let (line, tone) = if has_focus { ("═", Tone::Hint) } else { ("─", Tone::Dim) };
         let mut pieces = vec![(tone, format!("{line}{line} "))];
         pieces.extend_from_slice(title);

@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 
 use anyhook_model::RecordId;
-use anyhook_model::pipeline::{Phase, PipelineView};
+use anyhook_model::pipeline::{PipelinePhase, PipelineView};
 use anyhook_terminal::states::{NOT_VISITED, phase_tone, pipeline_reason, visit_sign, visited};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::columns::{Column, number, words};
-use crate::cursor::{Cursor, Move};
+use crate::cursor::{Cursor, CursorMove};
 use crate::panes::age;
-use anyhook_terminal::Line as Row;
+use anyhook_terminal::StyledLine as Row;
 use anyhook_terminal::tidy;
 use anyhook_terminal::{Tone, counted};
 
@@ -47,19 +47,19 @@ fn is_shown(pipeline: &PipelineView, now: Timestamp) -> bool {
 
 /// All pipelines that are shown.
 #[derive(Debug)]
-pub struct Pipelines {
+pub struct PipelineTable {
     shown: Vec<PipelineView>,
     /// The selected one.
     pub cursor: Cursor<RecordId>,
 }
 
-impl Default for Pipelines {
+impl Default for PipelineTable {
     fn default() -> Self {
         Self { shown: Vec::new(), cursor: Cursor::at_first() }
     }
 }
 
-impl Pipelines {
+impl PipelineTable {
     /// Takes in what the daemon says of them, in the order they are shown.
     pub fn hear(&mut self, pipelines: &[PipelineView]) {
         self.shown = pipelines.iter().take(KEEP).cloned().collect();
@@ -81,7 +81,7 @@ impl Pipelines {
     }
 
     /// Selects another one.
-    pub fn go(&mut self, to: Move) {
+    pub fn go(&mut self, to: CursorMove) {
         self.cursor.go(to, &self.keys());
     }
 
@@ -98,7 +98,7 @@ impl Pipelines {
     /// Returns the words for how many go on, and how many of them wait for a person.
     pub fn words(&self) -> Option<(Tone, String)> {
         let count = |phase| self.shown.iter().filter(|pipeline| pipeline.phase == phase).count();
-        let (running, waiting) = (count(Phase::Running), count(Phase::Waiting));
+        let (running, waiting) = (count(PipelinePhase::Running), count(PipelinePhase::Waiting));
         let all = counted(running + waiting, "pipeline");
         match (running, waiting) {
             (0, 0) => None,
@@ -164,13 +164,13 @@ mod tests {
     #[test]
     fn what_goes_on_stands_first_and_what_is_long_over_is_left_out() {
         let over = |id: &str, seconds: usize| {
-            let mut over = pipeline(id, Phase::Completed, &[VisitState::Completed]);
+            let mut over = pipeline(id, PipelinePhase::Completed, &[VisitState::Completed]);
             over.ended = Some(later(seconds));
             over
         };
-        let mut newer = pipeline("cccccccc", Phase::Waiting, &[VisitState::Waiting]);
+        let mut newer = pipeline("cccccccc", PipelinePhase::Waiting, &[VisitState::Waiting]);
         newer.created = later(30);
-        let older = pipeline("bbbbbbbb", Phase::Running, &[VisitState::Running]);
+        let older = pipeline("bbbbbbbb", PipelinePhase::Running, &[VisitState::Running]);
         let all = vec![over("dddddddd", 10), over("aaaaaaaa", 100), older, newer];
         let now = later(10) + SHOWN_AFTER;
         let ids = |shown: &[PipelineView]| -> Vec<String> {
@@ -178,10 +178,10 @@ mod tests {
         };
         let shown = worth_showing(all, now);
         assert_eq!(ids(&shown), ["cccccccc", "bbbbbbbb", "aaaaaaaa"]);
-        let mut pipelines = Pipelines::default();
+        let mut pipelines = PipelineTable::default();
         pipelines.hear(&shown);
         assert_eq!(pipelines.words().unwrap().1, "2 pipelines, 1 waiting");
-        pipelines.go(Move::Last);
+        pipelines.go(CursorMove::Last);
         assert_eq!(pipelines.selected().unwrap().id.as_str(), "aaaaaaaa");
         pipelines.forget(later(100) + SHOWN_AFTER);
         assert_eq!(ids(&pipelines.shown), ["cccccccc", "bbbbbbbb"]);
@@ -192,12 +192,12 @@ mod tests {
     fn memory_is_bounded_and_what_goes_on_is_kept() {
         let mut all: Vec<_> = (0..KEEP)
             .map(|number| {
-                let mut over = pipeline(&format!("{number:08}"), Phase::Failed, &[]);
+                let mut over = pipeline(&format!("{number:08}"), PipelinePhase::Failed, &[]);
                 (over.created, over.ended) = (later(number), Some(later(number)));
                 over
             })
             .collect();
-        all.push(pipeline("running", Phase::Running, &[VisitState::Running]));
+        all.push(pipeline("running", PipelinePhase::Running, &[VisitState::Running]));
         let shown = worth_showing(all, later(KEEP));
         assert_eq!((shown.len(), shown[0].id.as_str()), (KEEP, "running"));
         assert!(shown.iter().all(|pipeline| pipeline.id.as_str() != "00000000"));
@@ -207,12 +207,12 @@ mod tests {
     fn the_picture_of_the_steps() {
         use VisitState::{Cancelled, Completed, Failed, Running, Waiting};
         let picture_of =
-            |states: &[VisitState]| picture(&pipeline("aaaaaaaa", Phase::Running, states));
+            |states: &[VisitState]| picture(&pipeline("aaaaaaaa", PipelinePhase::Running, states));
         assert_eq!(picture_of(&[]), "....");
         assert_eq!(picture_of(&[Completed, Completed, Running]), "++>.");
         assert_eq!(picture_of(&[Failed, Cancelled, Waiting]), "x-?.");
         // A step that is visited again stands as it does now.
-        let mut again = pipeline("aaaaaaaa", Phase::Running, &[Failed, Completed]);
+        let mut again = pipeline("aaaaaaaa", PipelinePhase::Running, &[Failed, Completed]);
         again.visits.push(again.visits[0].clone());
         again.visits[2].state = Running;
         assert_eq!(picture(&again), ">+..");
@@ -221,9 +221,10 @@ mod tests {
     #[test]
     fn many_steps_are_drawn_around_the_present_one() {
         let count = 3 * STEPS;
-        let mut long = pipeline("aaaaaaaa", Phase::Running, &[]);
+        let mut long = pipeline("aaaaaaaa", PipelinePhase::Running, &[]);
         long.steps = (0..count).map(|number| format!("s{number}")).collect();
-        let template = pipeline("x", Phase::Running, &[VisitState::Completed]).visits.remove(0);
+        let template =
+            pipeline("x", PipelinePhase::Running, &[VisitState::Completed]).visits.remove(0);
         let mut drawn = Vec::new();
         for at in 0..count {
             long.step = Some(format!("s{at}"));
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_row_of_one() {
-        let mut waiting = pipeline("7k2m9x4q", Phase::Waiting, &[VisitState::Waiting]);
+        let mut waiting = pipeline("7k2m9x4q", PipelinePhase::Waiting, &[VisitState::Waiting]);
         waiting.why = Some("the agent is idle\nand more".to_owned());
         waiting.decision = Some(RecordId::from_text("aaaaaaaa"));
         let cells: Vec<String> = row(&waiting, later(90)).into_iter().map(|cell| cell.1).collect();

@@ -12,7 +12,7 @@ use anyhook_model::daemon::AgentView;
 use anyhook_model::{BusEvent, EventKind, Record};
 use jiff::Timestamp;
 
-use crate::state::Doing;
+use crate::state::AgentActivity;
 
 #[cfg(test)]
 mod tests;
@@ -53,7 +53,7 @@ impl SessionKey {
 
 /// One session.
 #[derive(Debug)]
-pub struct Session {
+pub struct SessionRow {
     /// Its working folder.
     pub project: String,
     /// How many events it sent.
@@ -67,7 +67,7 @@ pub struct Session {
     /// The id of its agent.
     agent: String,
     /// What the daemon says of it, and when it last heard of it.
-    told: Option<(Doing, Timestamp)>,
+    told: Option<(AgentActivity, Timestamp)>,
     /// Whether the journal knows it, too.
     is_journaled: bool,
     /// The later, the higher.
@@ -78,7 +78,7 @@ pub struct Session {
 #[derive(Clone, Debug)]
 pub struct Activity {
     /// What it does.
-    pub doing: Doing,
+    pub doing: AgentActivity,
     /// Whether it is a subagent that is done.
     pub is_done: bool,
     /// Its last event.
@@ -89,7 +89,7 @@ pub struct Activity {
 
 impl Activity {
     fn new(at: Timestamp) -> Self {
-        Self { doing: Doing::default(), is_done: false, event: None, at }
+        Self { doing: AgentActivity::default(), is_done: false, event: None, at }
     }
 
     fn feed(&mut self, record: &Record) {
@@ -105,18 +105,18 @@ pub type RowKey = (SessionKey, Option<String>);
 
 /// All sessions.
 #[derive(Debug, Default)]
-pub struct Sessions {
-    by_key: BTreeMap<SessionKey, Session>,
+pub struct SessionTable {
+    by_key: BTreeMap<SessionKey, SessionRow>,
     /// What the records tell of agents and subagents.
     agents: Agents,
     seen: u64,
 }
 
-impl Sessions {
+impl SessionTable {
     /// Takes an event in.
     pub fn feed(&mut self, record: &Record) {
         if record.host == OURS {
-            if let Some(event) = bus_event::of_record(record) {
+            if let Some(event) = bus_event::from_record(record) {
                 self.feed_told(&event, record.at);
             }
             return;
@@ -139,18 +139,18 @@ impl Sessions {
     }
 
     /// Takes in what a record tells of an agent. Returns what the agent does.
-    fn hear(&mut self, record: &Record, id: &str) -> Doing {
+    fn hear(&mut self, record: &Record, id: &str) -> AgentActivity {
         if let Some(event) = bus_event::of_agent(record, id.to_owned()) {
             self.agents.hear(&event, record.at);
         }
-        self.agents.get(id).map(Doing::from).unwrap_or_default()
+        self.agents.get(id).map(AgentActivity::from).unwrap_or_default()
     }
 
     /// Takes in what somebody said about an agent by `anyhook emit`.
     fn feed_told(&mut self, event: &BusEvent, at: Timestamp) {
         let Some(report) = event.report() else { return };
         self.agents.hear(event, at);
-        let doing = self.agents.get(&report.agent).map(Doing::from).unwrap_or_default();
+        let doing = self.agents.get(&report.agent).map(AgentActivity::from).unwrap_or_default();
         let key = self.key_of(&report.agent, report.host.as_deref(), report.session.as_deref());
         let project = report.project.as_ref().or(report.work_dir.as_ref());
         let project = project.map_or("", String::as_str);
@@ -171,7 +171,7 @@ impl Sessions {
         });
         let newest = agents.len().saturating_sub(KEEP);
         for agent in agents.split_off(newest) {
-            let doing = Doing::from(agent);
+            let doing = AgentActivity::from(agent);
             let key = self.key_of(&agent.id, agent.host.as_deref(), agent.session.as_deref());
             // What is over is of interest only where it was seen before.
             if doing.state.is_over() && !self.by_key.contains_key(&key) {
@@ -187,7 +187,7 @@ impl Sessions {
 
     /// Returns where an agent is, or is to be.
     fn key_of(&self, id: &str, host: Option<&str>, session: Option<&str>) -> SessionKey {
-        let is_known = |(_, session): &(&SessionKey, &Session)| session.agent == id;
+        let is_known = |(_, session): &(&SessionKey, &SessionRow)| session.agent == id;
         let known = self.by_key.iter().find(is_known).map(|(key, _)| key.clone());
         known.unwrap_or_else(|| SessionKey::of_agent(id, host, session))
     }
@@ -199,9 +199,9 @@ impl Sessions {
         agent: &str,
         project: &str,
         at: Timestamp,
-    ) -> &mut Session {
+    ) -> &mut SessionRow {
         self.seen += 1;
-        let session = self.by_key.entry(key).or_insert_with(|| Session {
+        let session = self.by_key.entry(key).or_insert_with(|| SessionRow {
             project: project.to_owned(),
             events: 0,
             denials: 0,
@@ -233,7 +233,7 @@ impl Sessions {
     }
 
     /// Returns the sessions by host: those that have ended last, else the newest first.
-    pub fn rows(&self) -> Vec<(&SessionKey, &Session)> {
+    pub fn rows(&self) -> Vec<(&SessionKey, &SessionRow)> {
         let mut rows: Vec<_> = self.by_key.iter().collect();
         rows.sort_by_key(|(key, session)| {
             (&key.host, session.doing().state.is_over(), std::cmp::Reverse(session.order))
@@ -243,7 +243,7 @@ impl Sessions {
 
     /// Returns the keys of all rows as they are shown.
     pub fn row_keys(&self) -> Vec<RowKey> {
-        let with_agents = |(key, session): (&SessionKey, &Session)| {
+        let with_agents = |(key, session): (&SessionKey, &SessionRow)| {
             let agents = session.agents.iter().map(|(agent, _)| Some(agent.clone()));
             let key = key.clone();
             std::iter::once(None).chain(agents).map(move |agent| (key.clone(), agent)).collect()
@@ -252,9 +252,9 @@ impl Sessions {
     }
 }
 
-impl Session {
+impl SessionRow {
     /// Returns what its agent does.
-    pub fn doing(&self) -> &Doing {
+    pub fn doing(&self) -> &AgentActivity {
         self.told.as_ref().map_or(&self.main.doing, |(doing, _)| doing)
     }
 

@@ -13,33 +13,33 @@ const SILENT_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
 /// What an agent does, as far as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doing {
+pub struct AgentActivity {
     /// Its state.
     pub state: AgentState,
     /// The tool it is running or asking about.
     tool: Option<String>,
 }
 
-impl Default for Doing {
+impl Default for AgentActivity {
     /// Whoever sends events works.
     fn default() -> Self {
         Self { state: AgentState::Working, tool: None }
     }
 }
 
-impl From<&Agent> for Doing {
+impl From<&Agent> for AgentActivity {
     fn from(agent: &Agent) -> Self {
         Self { state: agent.state, tool: agent.tool.clone() }
     }
 }
 
-impl From<&AgentView> for Doing {
+impl From<&AgentView> for AgentActivity {
     fn from(agent: &AgentView) -> Self {
         Self { state: agent.full_state(), tool: agent.tool.clone() }
     }
 }
 
-impl Doing {
+impl AgentActivity {
     /// Returns the words for it, after so long without an event.
     pub fn words(&self, silent: SignedDuration) -> (Tone, String) {
         let words = match self.state {
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     fn words(state: AgentState, tool: Option<&str>, silent: SignedDuration) -> String {
-        Doing { state, tool: tool.map(str::to_owned) }.words(silent).1
+        AgentActivity { state, tool: tool.map(str::to_owned) }.words(silent).1
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use anyhook_model::Record;
 
 use crate::cursor::Cursor;
-use crate::filter::Filter;
+use crate::filter::ViewFilter;
 
 /// So many records are kept.
 const KEEP: usize = 2_000;
@@ -14,12 +14,12 @@ const KEEP_BYTES: usize = 64 * 1024 * 1024;
 
 /// The newest records.
 #[derive(Debug)]
-pub struct Stream {
-    kept: VecDeque<Kept>,
+pub struct RecordStream {
+    kept: VecDeque<NumberedRecord>,
     bytes: usize,
     next: u64,
     /// Which are shown.
-    pub filter: Filter,
+    pub filter: ViewFilter,
     /// While paused: the first record that is not shown.
     paused_at: Option<u64>,
     /// The selected one.
@@ -28,7 +28,7 @@ pub struct Stream {
 
 /// A record and its place among all that came.
 #[derive(Debug)]
-pub struct Kept {
+pub struct NumberedRecord {
     /// Its number.
     pub number: u64,
     /// The record.
@@ -36,23 +36,23 @@ pub struct Kept {
     bytes: usize,
 }
 
-impl Default for Stream {
+impl Default for RecordStream {
     fn default() -> Self {
         Self {
             kept: VecDeque::new(),
             bytes: 0,
             next: 0,
-            filter: Filter::default(),
+            filter: ViewFilter::default(),
             paused_at: None,
             cursor: Cursor::at_last(),
         }
     }
 }
 
-impl Stream {
+impl RecordStream {
     /// Takes a record in; the oldest makes room for it.
     pub fn feed(&mut self, record: Record) {
-        let kept = Kept { number: self.next, bytes: weight(&record), record };
+        let kept = NumberedRecord { number: self.next, bytes: weight(&record), record };
         self.next += 1;
         self.bytes += kept.bytes;
         self.kept.push_back(kept);
@@ -67,9 +67,9 @@ impl Stream {
     }
 
     /// Returns what is shown, oldest first.
-    pub fn shown(&self) -> Vec<&Kept> {
+    pub fn shown(&self) -> Vec<&NumberedRecord> {
         let end = self.paused_at.unwrap_or(u64::MAX);
-        let shown = |kept: &&Kept| kept.number < end && self.filter.takes(&kept.record);
+        let shown = |kept: &&NumberedRecord| kept.number < end && self.filter.takes(&kept.record);
         self.kept.iter().filter(shown).collect()
     }
 
@@ -121,11 +121,11 @@ mod tests {
     use anyhook_model::{Payload, RecordId};
 
     use super::*;
-    use crate::cursor::Move;
+    use crate::cursor::CursorMove;
     use crate::examples::{later, record};
 
-    fn stream_of(count: usize) -> Stream {
-        let mut stream = Stream::default();
+    fn stream_of(count: usize) -> RecordStream {
+        let mut stream = RecordStream::default();
         for number in 0..count {
             let mut record = record("before_tool");
             record.id = RecordId::from_text(format!("{number:08}"));
@@ -166,8 +166,8 @@ mod tests {
         aside.of = Some(RecordId::from_text("00000001"));
         stream.feed(aside);
         let keys = stream.keys();
-        stream.cursor.go(Move::Up, &keys);
-        stream.cursor.go(Move::Up, &keys);
+        stream.cursor.go(CursorMove::Up, &keys);
+        stream.cursor.go(CursorMove::Up, &keys);
         let (selected, family) = stream.selected().unwrap();
         assert_eq!(selected.id.as_str(), "00000001");
         assert_eq!(family.len(), 2);

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use anyhook_flow::inquiries::{ended, listed};
+use anyhook_flow::approval_requests::{ended, listed};
 use anyhook_model::daemon::DecisionView;
-use anyhook_model::{Inquiry, RecordId};
+use anyhook_model::{ApprovalRequest, RecordId};
 use jiff::Timestamp;
 
 use crate::columns::{Column, number, words};
-use crate::cursor::{Cursor, Move};
+use crate::cursor::{Cursor, CursorMove};
 use crate::filter::short;
 use crate::panes::{age, ago};
-use anyhook_terminal::Line as Row;
+use anyhook_terminal::StyledLine as Row;
 use anyhook_terminal::tidy;
 use anyhook_terminal::{Tone, first_line};
 
@@ -27,7 +27,7 @@ pub const COLUMNS: [Column; 6] = [
 
 /// A decision that is about to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct PendingAnswer {
     /// The decision.
     pub id: RecordId,
     /// The name of what is chosen.
@@ -36,7 +36,7 @@ pub struct Answer {
     what: String,
 }
 
-impl Answer {
+impl PendingAnswer {
     /// Returns the question whether it is meant.
     pub fn question(&self) -> String {
         tidy(&format!("{} {}: {}?", self.choice, self.id, self.what))
@@ -45,24 +45,24 @@ impl Answer {
 
 /// All that waits for a person.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct WaitingRequests {
     /// The open decisions, oldest first.
-    open: Vec<Inquiry>,
+    open: Vec<ApprovalRequest>,
     /// The names of agents that have one, and who claimed the decision, by decision.
     names: BTreeMap<RecordId, (Option<String>, Option<String>)>,
     /// The selected one.
     pub cursor: Cursor<RecordId>,
     /// What is chosen and not yet confirmed.
-    pub chosen: Option<Answer>,
+    pub chosen: Option<PendingAnswer>,
 }
 
-impl Default for Waiting {
+impl Default for WaitingRequests {
     fn default() -> Self {
         Self { open: Vec::new(), names: BTreeMap::new(), cursor: Cursor::at_first(), chosen: None }
     }
 }
 
-impl Waiting {
+impl WaitingRequests {
     /// Takes in what the daemon says of all decisions.
     ///
     /// Returns what to say if the one that is about to be made needs no answer any more.
@@ -100,7 +100,7 @@ impl Waiting {
     }
 
     /// Selects another one.
-    pub fn go(&mut self, to: Move) {
+    pub fn go(&mut self, to: CursorMove) {
         self.cursor.go(to, &self.keys());
     }
 
@@ -110,12 +110,12 @@ impl Waiting {
     }
 
     /// Returns the selected one.
-    pub fn selected(&self) -> Option<&Inquiry> {
+    pub fn selected(&self) -> Option<&ApprovalRequest> {
         self.open.get(self.row())
     }
 
     /// Returns one by its id.
-    pub fn find(&self, id: &RecordId) -> Option<&Inquiry> {
+    pub fn find(&self, id: &RecordId) -> Option<&ApprovalRequest> {
         self.open.iter().find(|inquiry| inquiry.id == *id)
     }
 
@@ -125,7 +125,7 @@ impl Waiting {
             let index = number.to_digit(10)?.checked_sub(1)?;
             let option = inquiry.options.get(usize::try_from(index).ok()?)?;
             let (id, choice) = (inquiry.id.clone(), option.name.clone());
-            Some(Answer { id, choice, what: what(inquiry) })
+            Some(PendingAnswer { id, choice, what: what(inquiry) })
         });
         let is_one = answer.is_some();
         self.chosen = answer.or(self.chosen.take());
@@ -134,7 +134,7 @@ impl Waiting {
 
     /// Returns the rows of the pane.
     pub fn rows(&self, now: Timestamp) -> Vec<Row> {
-        let row = |inquiry: &Inquiry| {
+        let row = |inquiry: &ApprovalRequest| {
             let (name, claimed) = self.names.get(&inquiry.id).cloned().unwrap_or_default();
             let agent = name.unwrap_or_else(|| short_agent(&inquiry.agent));
             let choose = match claimed {
@@ -168,7 +168,7 @@ fn short_agent(id: &str) -> String {
 }
 
 /// Returns what a decision is about, on one line.
-fn what(inquiry: &Inquiry) -> String {
+fn what(inquiry: &ApprovalRequest) -> String {
     let text = match (&inquiry.tool, &inquiry.about) {
         (Some(tool), Some(about)) => format!("{tool} {about}"),
         (None, Some(about)) => about.clone(),
@@ -178,7 +178,7 @@ fn what(inquiry: &Inquiry) -> String {
 }
 
 /// Returns all that is known of a decision.
-pub fn page(inquiry: &Inquiry, now: Timestamp) -> Vec<Row> {
+pub fn page(inquiry: &ApprovalRequest, now: Timestamp) -> Vec<Row> {
     let until = inquiry.until.map(|until| {
         format!("{}, then the agent asks in its own dialog", age(until.duration_since(now)))
     });
@@ -210,14 +210,14 @@ pub fn page(inquiry: &Inquiry, now: Timestamp) -> Vec<Row> {
 #[cfg(test)]
 mod tests {
     use anyhook_model::Resolution;
-    use anyhook_model::inquiry::Ending;
+    use anyhook_model::approval_request::ApprovalEnding;
 
     use super::*;
     use crate::examples::{decision, later, noon};
 
     #[test]
     fn the_oldest_stands_first_and_what_is_made_is_left_out() {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingRequests::default();
         let mut made = decision("aaaaaaaa", noon());
         made.resolution = Some(resolution("aaaaaaaa"));
         let (second, first) = (decision("bbbbbbbb", later(9)), decision("cccccccc", later(5)));
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_choice_stays_with_its_decision() {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingRequests::default();
         waiting.hear(&[decision("aaaaaaaa", noon()), decision("bbbbbbbb", later(1))]);
         assert!(!waiting.choose('3') && !waiting.choose('0') && waiting.chosen.is_none());
         assert!(waiting.choose('2'));
@@ -248,7 +248,7 @@ mod tests {
         Resolution {
             id: RecordId::from_text(id),
             agent: "codex:one".to_owned(),
-            ending: Ending::Chosen,
+            ending: ApprovalEnding::Chosen,
             choice: Some("deny".to_owned()),
             message: None,
             answers: Vec::new(),

@@ -4,12 +4,12 @@
 //! Agents take in about ten thousand characters at a time, so every part has a limit; what is longer
 //! is cut and says where the rest is.
 
-use anyhook_mcp::context7::Report;
+use anyhook_mcp::context7::DocumentationReport;
 use anyhook_model::report::workflow::{FindingsReport, WorkflowContextReport};
 use anyhook_model::truncate::first_chars;
 use serde_json::{Value, json};
 
-use crate::context::{self as rules, Context, Output};
+use crate::context::{self as rules, AgentContext, ExpectedArtifact};
 use crate::definition::SchemaChoice;
 use crate::documentation::reports_for;
 use crate::error::{FileKind, WorkflowError};
@@ -17,11 +17,11 @@ use crate::findings::Findings;
 use crate::machine::{self, Invocation};
 use crate::opinion::sent_back_with;
 use crate::project::{CONFIG, Project};
-use crate::state::State;
+use crate::state::WorkflowState;
 
 /// A part of what an agent is given. They come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum BriefingPart {
     /// Its role, its task, and the state of the workflow.
     WorkflowState,
     /// `project-config.json`.
@@ -32,7 +32,7 @@ pub enum Part {
     OutputSchema,
 }
 
-impl Part {
+impl BriefingPart {
     /// All of them.
     pub const ALL: [Self; 4] =
         [Self::WorkflowState, Self::ProjectConfig, Self::UpstreamArtifacts, Self::OutputSchema];
@@ -59,13 +59,13 @@ const SIGNAL: usize = 500;
 /// Everything that an agent is given.
 #[derive(Debug)]
 pub struct Briefing {
-    context: Context,
+    context: AgentContext,
     description: Option<String>,
-    state: State,
+    state: WorkflowState,
     config: Config,
     upstream: Vec<(String, Value)>,
-    documentation: Vec<Report>,
-    schemas: Vec<(Output, Value)>,
+    documentation: Vec<DocumentationReport>,
+    schemas: Vec<(ExpectedArtifact, Value)>,
     signal: String,
     /// What tells this work from every other of the same run.
     mark: String,
@@ -73,7 +73,11 @@ pub struct Briefing {
 
 impl Briefing {
     /// Reads what an agent is given.
-    pub fn read(project: &Project, state: &State, agent: &str) -> Result<Self, WorkflowError> {
+    pub fn read(
+        project: &Project,
+        state: &WorkflowState,
+        agent: &str,
+    ) -> Result<Self, WorkflowError> {
         let mut context = rules::context(&project.definition, state, agent)?;
         let mut upstream = Vec::new();
         for made in &context.upstream {
@@ -139,21 +143,21 @@ impl Briefing {
 
     /// Returns it as the text that an agent is given.
     pub fn text(&self) -> String {
-        let parts = Part::ALL.into_iter().map(|part| self.part(part));
+        let parts = BriefingPart::ALL.into_iter().map(|part| self.part(part));
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
     /// Returns one part; empty if there is nothing to say.
-    pub fn part(&self, part: Part) -> String {
+    pub fn part(&self, part: BriefingPart) -> String {
         let limit = part.limit(self.is_sent_back());
         match part {
-            Part::WorkflowState => self.task(limit),
-            Part::ProjectConfig => match &self.config {
+            BriefingPart::WorkflowState => self.task(limit),
+            BriefingPart::ProjectConfig => match &self.config {
                 Config::Read(config) => block(CONFIG, config, CONFIG, limit),
                 Config::Absent => format!("## {CONFIG}\n{NO_CONFIG}"),
             },
-            Part::UpstreamArtifacts => self.upstream(limit),
-            Part::OutputSchema => self.outputs(limit),
+            BriefingPart::UpstreamArtifacts => self.upstream(limit),
+            BriefingPart::OutputSchema => self.outputs(limit),
         }
     }
 
@@ -163,7 +167,7 @@ impl Briefing {
 
     /// Says why the agent is sent back, in about so many characters: notes first, then findings.
     fn why_again(&self, room: usize) -> String {
-        let Context { agent, feedback, findings, .. } = &self.context;
+        let AgentContext { agent, feedback, findings, .. } = &self.context;
         if !self.is_sent_back() {
             return String::new();
         }
@@ -183,7 +187,7 @@ impl Briefing {
     }
 
     fn task(&self, limit: usize) -> String {
-        let Context { agent, stage, reviewed, outputs, .. } = &self.context;
+        let AgentContext { agent, stage, reviewed, outputs, .. } = &self.context;
         let state = &self.state;
         let mode = state.execution_mode.map_or("not set yet", |mode| mode.name());
         let about = self.description.as_deref().unwrap_or("");
@@ -218,7 +222,7 @@ impl Briefing {
 
     /// Returns a signal as the agent may write it.
     pub fn signal(&self) -> String {
-        let Context { agent, stage, reviewed, outputs, .. } = &self.context;
+        let AgentContext { agent, stage, reviewed, outputs, .. } = &self.context;
         let required = outputs.iter().filter(|output| output.required);
         let paths: Vec<&str> = required.map(|output| output.path.as_str()).collect();
         let mut signal = json!({
@@ -290,12 +294,16 @@ fn found(findings: &Findings) -> FindingsReport {
 }
 
 /// Returns the text that an agent is given, all of it.
-pub fn text(project: &Project, state: &State, agent: &str) -> Result<String, WorkflowError> {
+pub fn text(
+    project: &Project,
+    state: &WorkflowState,
+    agent: &str,
+) -> Result<String, WorkflowError> {
     Ok(Briefing::read(project, state, agent)?.text())
 }
 
 /// Says where the stages are.
-fn stages(state: &State) -> String {
+fn stages(state: &WorkflowState) -> String {
     let each = state.stages.iter().map(|(name, stage)| format!("{name} {}", stage.status.name()));
     format!("Stages: {}.", each.collect::<Vec<_>>().join(", "))
 }
@@ -310,13 +318,13 @@ fn schema(project: &Project, choice: &SchemaChoice) -> Result<Value, WorkflowErr
     }
 }
 
-fn value(report: &Report) -> Option<Value> {
+fn value(report: &DocumentationReport) -> Option<Value> {
     serde_json::to_value(report).ok()
 }
 
 /// Returns what is known about a topic, cut to a length.
-fn documented(report: &Report, limit: usize) -> String {
-    let Report { topic, source, summary, reason, .. } = report;
+fn documented(report: &DocumentationReport, limit: usize) -> String {
+    let DocumentationReport { topic, source, summary, reason, .. } = report;
     let said = match (summary, reason) {
         (Some(summary), _) => summary.clone(),
         (None, Some(reason)) => format!("unavailable: {reason}"),

@@ -6,7 +6,7 @@ use std::process::Child;
 use std::time::Duration;
 
 use anyhook_engine::Places;
-use anyhook_socket::{Client, ClientError, Folder};
+use anyhook_socket::{Client, ClientError, DaemonFolder};
 
 use crate::error::WorkflowError;
 use crate::method::Method;
@@ -19,11 +19,11 @@ pub const WORKFLOW_CONTEXT: &str = "ANYHOOK_WORKFLOW_CONTEXT";
 const DAEMON_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Starts the daemon, whose program and folder these are, and does not wait for it.
-pub type StartDaemon = fn(Option<&Path>, &Folder) -> io::Result<Child>;
+pub type StartDaemon = fn(Option<&Path>, &DaemonFolder) -> io::Result<Child>;
 
 /// The process that works on a workflow.
 #[derive(Clone, Debug)]
-pub struct Caller {
+pub struct WorkflowCaller {
     /// Where things are.
     pub places: Places,
     /// The folder that it was started in.
@@ -38,15 +38,15 @@ pub struct Caller {
     pub start_daemon: StartDaemon,
 }
 
-impl Caller {
+impl WorkflowCaller {
     /// Returns the daemon's folder.
-    pub(crate) fn daemon_folder(&self) -> Result<Folder, WorkflowError> {
+    pub(crate) fn daemon_folder(&self) -> Result<DaemonFolder, WorkflowError> {
         let state = self.places.state.as_deref().ok_or(WorkflowError::NoDaemonFolder)?;
-        Ok(Folder::of_state(state))
+        Ok(DaemonFolder::in_state_dir(state))
     }
 
     /// Connects to the daemon; starts it if it does not run.
-    pub(crate) fn connect(&self, folder: &Folder) -> Result<Client, ClientError> {
+    pub(crate) fn connect(&self, folder: &DaemonFolder) -> Result<Client, ClientError> {
         Client::connect_or(folder, DAEMON_PATIENCE, || {
             (self.start_daemon)(self.places.binary.as_deref(), folder)
         })

@@ -2,14 +2,14 @@
 //!
 //! Every agent is given the project's configuration and the workflow's state beside this.
 
-use super::definition::{ArtifactDefinition, Definition, SchemaChoice, StageDefinition};
+use super::definition::{ArtifactDefinition, SchemaChoice, StageDefinition, WorkflowDefinition};
 use super::findings::Findings;
-use super::state::{StageState, State};
-use super::words::{ReviewStatus, StageStatus};
+use super::state::{StageState, WorkflowState};
+use super::vocabulary::{ReviewStatus, StageStatus};
 
 /// What an agent is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Context {
+pub struct AgentContext {
     /// The agent.
     pub agent: String,
     /// Its stage or review.
@@ -19,7 +19,7 @@ pub struct Context {
     /// What others have made.
     pub upstream: Vec<Upstream>,
     /// What it is to make.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<ExpectedArtifact>,
     /// What it should do differently this time.
     pub feedback: Vec<String>,
     /// What reports say about its work, if it was sent back because of them.
@@ -37,7 +37,7 @@ pub struct Upstream {
 
 /// An artifact that is to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
+pub struct ExpectedArtifact {
     /// The artifact's path, below the project.
     pub path: String,
     /// What it must be.
@@ -90,10 +90,10 @@ impl ContextError {
 
 /// Returns what an agent is given.
 pub fn context(
-    definition: &Definition,
-    state: &State,
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
     agent: &str,
-) -> Result<Context, ContextError> {
+) -> Result<AgentContext, ContextError> {
     let own = definition.stages.iter().filter(|stage| stage.agent.text == agent);
     let is = |stage: &&StageDefinition, wanted: fn(&StageState) -> bool| {
         state.stages.get(&stage.name.text).is_some_and(wanted)
@@ -110,10 +110,10 @@ pub fn context(
 }
 
 fn of_stage(
-    definition: &Definition,
-    state: &State,
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
     stage: &StageDefinition,
-) -> Result<Context, ContextError> {
+) -> Result<AgentContext, ContextError> {
     let agent = &stage.agent.text;
     let mut upstream = Vec::new();
     for other in definition.all_named(&stage.reads) {
@@ -133,7 +133,7 @@ fn of_stage(
         upstream.extend(made(&other.name.text, now));
     }
     let now = state.stages.get(&stage.name.text);
-    Ok(Context {
+    Ok(AgentContext {
         agent: agent.clone(),
         stage: stage.name.text.clone(),
         reviewed: None,
@@ -144,7 +144,11 @@ fn of_stage(
     })
 }
 
-fn of_review(definition: &Definition, state: &State, agent: &str) -> Result<Context, ContextError> {
+fn of_review(
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
+    agent: &str,
+) -> Result<AgentContext, ContextError> {
     let own: Vec<_> = definition.reviews.iter().filter(|one| one.agent.text == agent).collect();
     if own.is_empty() {
         let stages = definition.stages.iter().map(|stage| stage.agent.text.clone());
@@ -169,7 +173,7 @@ fn of_review(definition: &Definition, state: &State, agent: &str) -> Result<Cont
             let now = state.stages.get(&other.name.text).filter(|now| now.is_completed())?;
             Some(made(&other.name.text, now).collect::<Vec<_>>())
         });
-        return Ok(Context {
+        return Ok(AgentContext {
             agent: agent.to_owned(),
             stage: review.name.text.clone(),
             reviewed: Some(stage.name.text.clone()),
@@ -189,15 +193,15 @@ fn made<'all>(stage: &'all str, now: &'all StageState) -> impl Iterator<Item = U
 
 /// Returns what is to be made in the mode that counts.
 fn outputs(
-    definition: &Definition,
-    state: &State,
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
     agent: &str,
     artifacts: &[ArtifactDefinition],
-) -> Vec<Output> {
+) -> Vec<ExpectedArtifact> {
     artifacts
         .iter()
         .filter(|artifact| artifact.is_made_in(state.execution_mode))
-        .map(|artifact| Output {
+        .map(|artifact| ExpectedArtifact {
             path: definition.path(agent, &artifact.file.text),
             schema: artifact.schema.clone(),
             required: artifact.required,

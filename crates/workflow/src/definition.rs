@@ -8,15 +8,15 @@ mod schema;
 use jiff::SignedDuration;
 
 use super::method::Method;
-use super::schemas::Kind;
-use super::words::{Mode, OnFailure, Risk, Severity, When};
-use anyhook_flow::runbook::{Finding, Format, Name, in_order, tree};
+use super::schemas::ArtifactKind;
+use super::vocabulary::{Mode, OnFailure, Risk, Severity, When};
+use anyhook_flow::runbook::{Finding, RunbookFormat, SpannedName, in_order, tree};
 
 pub use schema::schema;
 
 /// A workflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Definition {
+pub struct WorkflowDefinition {
     /// Its name.
     pub name: String,
     /// The folder for all artifacts, relative to the project.
@@ -43,7 +43,7 @@ pub struct Definition {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentDefinition {
     /// Its name.
-    pub name: Name,
+    pub name: SpannedName,
     /// A short description.
     pub description: Option<String>,
     /// The command that starts it, if it is not the usual one.
@@ -54,30 +54,30 @@ pub struct AgentDefinition {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StageDefinition {
     /// Its name.
-    pub name: Name,
+    pub name: SpannedName,
     /// The agent responsible for it.
-    pub agent: Name,
+    pub agent: SpannedName,
     /// The group of stages that run in parallel.
-    pub group: Option<Name>,
+    pub group: Option<SpannedName>,
     /// The stages and groups that must be done before it.
-    pub after: Vec<Name>,
+    pub after: Vec<SpannedName>,
     /// Whether an earlier agent may skip it.
     pub optional: bool,
     /// The stages and groups whose artifacts its agent receives.
-    pub reads: Vec<Name>,
+    pub reads: Vec<SpannedName>,
     /// Its artifacts.
     pub artifacts: Vec<ArtifactDefinition>,
     /// When a person is asked.
     pub approval: Option<ApprovalRule>,
     /// How often and how long it is tried.
-    pub trying: Trying,
+    pub trying: RetryPolicy,
     /// The stage that is done again if it fails and is to roll back.
-    pub rollback_to: Option<Name>,
+    pub rollback_to: Option<SpannedName>,
 }
 
 /// How often and how long something is tried, and what then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trying {
+pub struct RetryPolicy {
     /// How long each time.
     pub timeout: Option<SignedDuration>,
     /// How often again.
@@ -86,7 +86,7 @@ pub struct Trying {
     pub on_failure: OnFailure,
 }
 
-impl Default for Trying {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self { timeout: None, retries: 0, on_failure: OnFailure::Fail }
     }
@@ -105,7 +105,7 @@ pub struct ApprovalRule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArtifactDefinition {
     /// The file name, in its agent's folder.
-    pub file: Name,
+    pub file: SpannedName,
     /// What it must be.
     pub schema: SchemaChoice,
     /// The modes in which it is expected; all if empty.
@@ -118,26 +118,26 @@ pub struct ArtifactDefinition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchemaChoice {
     /// One of the kinds that anyhook knows.
-    Kind(Kind),
+    Kind(ArtifactKind),
     /// What a file of the project says, whose path this is.
-    File(Name),
+    File(SpannedName),
 }
 
 /// A review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReviewDefinition {
     /// Its name.
-    pub name: Name,
+    pub name: SpannedName,
     /// The reviewing agent.
-    pub agent: Name,
+    pub agent: SpannedName,
     /// The stages and groups that are always reviewed, regardless of risk.
-    pub stages: Vec<Name>,
+    pub stages: Vec<SpannedName>,
     /// The stages and groups whose artifacts the reviewer is given beside the reviewed one's.
-    pub reads: Vec<Name>,
+    pub reads: Vec<SpannedName>,
     /// Its artifacts.
     pub artifacts: Vec<ArtifactDefinition>,
     /// How often and how long it is tried.
-    pub trying: Trying,
+    pub trying: RetryPolicy,
 }
 
 /// The reviews required at a risk level.
@@ -146,20 +146,20 @@ pub struct RiskRule {
     /// The risk levels.
     pub levels: Vec<Risk>,
     /// The reviews.
-    pub reviews: Vec<Name>,
+    pub reviews: Vec<SpannedName>,
     /// The stages and groups to review; all if empty.
-    pub stages: Vec<Name>,
+    pub stages: Vec<SpannedName>,
 }
 
 /// How test results are handled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QaRule {
     /// The testing stage.
-    pub stage: Name,
+    pub stage: SpannedName,
     /// The bug severities that block without asking a person.
     pub blocking: Vec<Severity>,
     /// The stages and groups that mend bugs.
-    pub fix: Vec<Name>,
+    pub fix: Vec<SpannedName>,
 }
 
 /// The documentation agents receive when they start.
@@ -168,7 +168,7 @@ pub struct DocumentationRule {
     /// The server that has it.
     pub server: String,
     /// The stages and groups whose agents receive it.
-    pub stages: Vec<Name>,
+    pub stages: Vec<SpannedName>,
 }
 
 /// Second opinions, and when to ask for them.
@@ -179,13 +179,13 @@ pub struct SecondOpinionRule {
     /// The tool of it, if it has more than one.
     pub tool: Option<String>,
     /// The stages and groups it reviews.
-    pub stages: Vec<Name>,
+    pub stages: Vec<SpannedName>,
     /// The modes in which it reviews them; all if empty.
     pub modes: Vec<Mode>,
     /// The risk levels at which it reviews every stage.
     pub levels: Vec<Risk>,
     /// The reviews it checks.
-    pub reviews: Vec<Name>,
+    pub reviews: Vec<SpannedName>,
 }
 
 impl ArtifactDefinition {
@@ -195,7 +195,7 @@ impl ArtifactDefinition {
     }
 }
 
-impl Definition {
+impl WorkflowDefinition {
     /// Returns a stage by its name.
     pub fn stage(&self, name: &str) -> Option<&StageDefinition> {
         self.stages.iter().find(|stage| stage.name.text == name)
@@ -219,7 +219,7 @@ impl Definition {
     }
 
     /// Returns the stages that some names mean, each once, in the order of the text.
-    pub fn all_named(&self, names: &[Name]) -> Vec<&StageDefinition> {
+    pub fn all_named(&self, names: &[SpannedName]) -> Vec<&StageDefinition> {
         let is_named = |stage: &&StageDefinition| {
             names.iter().any(|name| {
                 name.text == stage.name.text
@@ -259,7 +259,7 @@ impl Definition {
     }
 
     /// Tells whether some names mean a stage, itself or by its group.
-    fn is_among(&self, names: &[Name], stage: &str) -> bool {
+    fn is_among(&self, names: &[SpannedName], stage: &str) -> bool {
         self.all_named(names).iter().any(|one| one.name.text == stage)
     }
 
@@ -287,14 +287,14 @@ impl Definition {
 
 /// A definition as far as it could be read, and what is wrong with it.
 #[derive(Clone, Debug, Default)]
-pub struct Reading {
+pub struct ParsedDefinition {
     /// What it says; of use only if nothing is wrong with it.
-    pub definition: Definition,
+    pub definition: WorkflowDefinition,
     /// What is wrong with it or worth knowing, in the order of the text.
     pub findings: Vec<Finding>,
 }
 
-impl Reading {
+impl ParsedDefinition {
     /// Tells whether it can be used.
     pub fn is_usable(&self) -> bool {
         self.findings
@@ -304,15 +304,18 @@ impl Reading {
 }
 
 /// Reads the text of a `workflow.toml`, which may name the schemas of a method.
-pub fn read(text: &str, method: &'static Method) -> Reading {
-    let (tree, mut findings) = tree(text, Format::Toml);
+pub fn read(text: &str, method: &'static Method) -> ParsedDefinition {
+    let (tree, mut findings) = tree(text, RunbookFormat::Toml);
     let Some(tree) = tree else {
-        return Reading { definition: Definition::default(), findings: in_order(findings) };
+        return ParsedDefinition {
+            definition: WorkflowDefinition::default(),
+            findings: in_order(findings),
+        };
     };
     let (definition, more) = read::definition(&tree, method);
     findings.extend(more);
     findings.extend(check::check(&definition));
-    Reading { definition, findings: in_order(findings) }
+    ParsedDefinition { definition, findings: in_order(findings) }
 }
 
 #[cfg(test)]

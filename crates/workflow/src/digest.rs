@@ -4,9 +4,9 @@
 use anyhook_engine::sha256_hex;
 use serde_json::{Map, Value, json};
 
-use super::definition::{ArtifactDefinition, Definition, SchemaChoice};
-use super::words::Mode;
-use anyhook_flow::runbook::Name;
+use super::definition::{ArtifactDefinition, SchemaChoice, WorkflowDefinition};
+use super::vocabulary::Mode;
+use anyhook_flow::runbook::SpannedName;
 
 /// Returns the digest of a value, in hexadecimal digits. Neither the order of an object's keys nor
 /// the space between them counts.
@@ -30,8 +30,8 @@ fn sorted(value: &Value) -> Value {
 /// Returns the digest of everything in a definition that decides how a workflow goes: who makes
 /// what, in which order, and through which gates. How agents are started, and how often and how
 /// long something is tried, is no part of it.
-pub fn rules(definition: &Definition) -> String {
-    let Definition { stages, reviews, risks, qa, .. } = definition;
+pub fn rules(definition: &WorkflowDefinition) -> String {
+    let WorkflowDefinition { stages, reviews, risks, qa, .. } = definition;
     let stages = stages.iter().map(|stage| {
         let approval = stage.approval.as_ref();
         json!({
@@ -81,7 +81,7 @@ fn artifacts(artifacts: &[ArtifactDefinition]) -> Vec<Value> {
     each.collect()
 }
 
-fn texts(names: &[Name]) -> Vec<&str> {
+fn texts(names: &[SpannedName]) -> Vec<&str> {
     names.iter().map(|name| name.text.as_str()).collect()
 }
 

@@ -6,16 +6,16 @@
 use std::time::Duration;
 
 use anyhook_engine::now;
-use anyhook_mcp::context7::{self, Report, Status, ToolNames};
+use anyhook_mcp::context7::{self, Context7Tools, DocumentationReport, DocumentationStatus};
 use jiff::SignedDuration;
 use serde_json::Value;
 
 use crate::error::{FileError, FileKind, Unreadable, WorkflowError};
 use crate::project::Project;
-use crate::schemas::{Kind, validate};
-use crate::servers::{self, Servers};
-use crate::state::State;
-use crate::words::StageStatus;
+use crate::schemas::{ArtifactKind, validate};
+use crate::server_finder::{self, ServerFinder};
+use crate::state::WorkflowState;
+use crate::vocabulary::StageStatus;
 
 /// The server that is asked where the workflow names none.
 const SERVER: &str = "context7";
@@ -27,11 +27,11 @@ pub const AT_START: Duration = Duration::from_secs(25);
 /// Asks about topics, and keeps what came of it.
 pub fn refresh(
     project: &Project,
-    servers: &dyn Servers,
+    servers: &dyn ServerFinder,
     topics: &[String],
     stage: Option<&str>,
     deadline: Duration,
-) -> Result<Vec<Report>, WorkflowError> {
+) -> Result<Vec<DocumentationReport>, WorkflowError> {
     // What could not be kept is not asked for.
     kept(project)?;
     let mut reports = ask(project, servers, topics, deadline);
@@ -46,11 +46,11 @@ pub fn refresh(
 /// project that there is no current report of. Returns what came of it.
 pub fn refresh_for(
     project: &Project,
-    servers: &dyn Servers,
-    state: &State,
+    servers: &dyn ServerFinder,
+    state: &WorkflowState,
     agent: &str,
     deadline: Duration,
-) -> Result<Vec<Report>, WorkflowError> {
+) -> Result<Vec<DocumentationReport>, WorkflowError> {
     let is_worked_on = |stage: &str| {
         state.stages.get(stage).is_some_and(|stage| stage.status == StageStatus::InProgress)
     };
@@ -68,7 +68,7 @@ pub fn refresh_for(
     let is_current = |topic: &String| {
         known.iter().any(|report| {
             report.topic == *topic
-                && report.status == Status::Fetched
+                && report.status == DocumentationStatus::Fetched
                 && report.fetched_at.is_some_and(|at| at > since)
         })
     };
@@ -81,7 +81,7 @@ pub fn refresh_for(
 }
 
 /// Returns what there is for the agent of a stage; nothing, if the file cannot be used.
-pub fn reports_for(project: &Project, stage: &str) -> Vec<Report> {
+pub fn reports_for(project: &Project, stage: &str) -> Vec<DocumentationReport> {
     let mut reports = kept(project).unwrap_or_default();
     reports.retain(|report| report.for_stage.as_deref() == Some(stage));
     reports
@@ -106,14 +106,14 @@ fn topics(config: &Value) -> Vec<String> {
 
 fn ask(
     project: &Project,
-    servers: &dyn Servers,
+    servers: &dyn ServerFinder,
     topics: &[String],
     deadline: Duration,
-) -> Vec<Report> {
+) -> Vec<DocumentationReport> {
     let rule = project.definition.documentation.as_ref();
     let name = rule.map_or(SERVER, |rule| rule.server.as_str());
-    let asked = servers::ask(servers, name, deadline, |server, limits| {
-        context7::refresh(server, &ToolNames::default(), topics, &limits, &now)
+    let asked = server_finder::ask(servers, name, deadline, |server, limits| {
+        context7::refresh(server, &Context7Tools::default(), topics, &limits, &now)
     });
     asked.unwrap_or_else(|failure| {
         let failed = Err(failure);
@@ -123,14 +123,14 @@ fn ask(
 
 /// Returns the reports that are kept. A file that is not as it must be is refused: it may be
 /// somebody's own.
-fn kept(project: &Project) -> Result<Vec<Report>, WorkflowError> {
+fn kept(project: &Project) -> Result<Vec<DocumentationReport>, WorkflowError> {
     let path = path(project);
     let value = match project.read_json(&path) {
         Ok(value) => value,
         Err(Unreadable::Absent) => return Ok(Vec::new()),
         Err(error) => return Err(WorkflowError::file(FileKind::Documentation, &path, error)),
     };
-    let faults = validate(Kind::CONTEXT_REFRESH, &value);
+    let faults = validate(ArtifactKind::CONTEXT_REFRESH, &value);
     if !faults.is_empty() {
         let why = FileError::Invalid(faults);
         return Err(WorkflowError::file(FileKind::Documentation, &path, why));
@@ -144,21 +144,24 @@ fn kept(project: &Project) -> Result<Vec<Report>, WorkflowError> {
 }
 
 /// Keeps reports beside those that are there; one of the same topic and stage takes its place.
-fn keep(project: &Project, reports: &[Report]) -> Result<(), WorkflowError> {
+fn keep(project: &Project, reports: &[DocumentationReport]) -> Result<(), WorkflowError> {
     let _lock = project.lock()?;
     project.write_json(&path(project), &together(kept(project)?, reports))
 }
 
 /// Puts reports after those that stay.
-fn together(mut old: Vec<Report>, new: &[Report]) -> Vec<Report> {
-    let about = |report: &Report| (report.topic.clone(), report.for_stage.clone());
+fn together(
+    mut old: Vec<DocumentationReport>,
+    new: &[DocumentationReport],
+) -> Vec<DocumentationReport> {
+    let about = |report: &DocumentationReport| (report.topic.clone(), report.for_stage.clone());
     old.retain(|old| new.iter().all(|new| about(new) != about(old)));
     old.extend(new.iter().cloned());
     old
 }
 
 fn path(project: &Project) -> String {
-    project.system_path(Kind::CONTEXT_REFRESH.file())
+    project.system_path(ArtifactKind::CONTEXT_REFRESH.file())
 }
 
 #[cfg(test)]
@@ -168,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    fn report() -> impl Strategy<Value = Report> {
+    fn report() -> impl Strategy<Value = DocumentationReport> {
         (0..3u8, proptest::option::of(0..2u8), any::<u16>()).prop_map(|(topic, stage, summary)| {
             let summary = summary.to_string();
             let value = json!({
@@ -179,9 +182,9 @@ mod tests {
         })
     }
 
-    fn reports() -> impl Strategy<Value = Vec<Report>> {
+    fn reports() -> impl Strategy<Value = Vec<DocumentationReport>> {
         // One report a topic and stage, as they are kept.
-        let once = |reports: Vec<Report>| {
+        let once = |reports: Vec<DocumentationReport>| {
             reports.iter().fold(Vec::new(), |all, one| together(all, std::slice::from_ref(one)))
         };
         proptest::collection::vec(report(), 0..8).prop_map(once)
@@ -196,7 +199,7 @@ mod tests {
             about.dedup();
             prop_assert_eq!(about.len(), all.len(), "one each");
             prop_assert!(new.iter().all(|one| all.contains(one)), "the new ones are there");
-            let is_about = |one: &Report| about.contains(&(&one.topic, &one.for_stage));
+            let is_about = |one: &DocumentationReport| about.contains(&(&one.topic, &one.for_stage));
             prop_assert!(old.iter().all(is_about), "no topic is lost");
             prop_assert!(all.iter().all(|one| old.contains(one) || new.contains(one)));
             prop_assert_eq!(together(all.clone(), &new).len(), all.len());

@@ -9,15 +9,15 @@ use anyhook_flow::runbook::{Finding, Severity};
 use anyhook_socket::ClientError;
 
 use crate::context::ContextError;
-use crate::refusal::Refusal;
-use crate::schemas::{Fault, SchemaError};
+use crate::refusal::WorkflowRefusal;
+use crate::schemas::{SchemaError, SchemaViolation};
 
 /// Why something could not be done with a workflow.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkflowError {
     /// The rules are against it. The state is as it was.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] WorkflowRefusal),
     /// The workflow was not begun.
     #[error("no workflow here")]
     NotBegun,
@@ -212,7 +212,7 @@ pub enum FileError {
     /// It cannot be read.
     Unreadable(Unreadable),
     /// It is not what it must be.
-    Invalid(Vec<Fault>),
+    Invalid(Vec<SchemaViolation>),
     /// It is not what it must be, which is found out when it is used.
     Unusable(String),
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::definition::Definition;
+use crate::definition::WorkflowDefinition;
 
 /// The tool that starts a subagent.
 pub const SUBAGENT_TOOL: &str = "Subagent";
@@ -35,7 +35,11 @@ impl HookEvent {
 
     /// Returns the workflow's agent that it is about: a subagent by its type or name, else the one
     /// that the session is.
-    pub fn agent(&self, definition: &Definition, of_session: Option<&str>) -> Option<String> {
+    pub fn agent(
+        &self,
+        definition: &WorkflowDefinition,
+        of_session: Option<&str>,
+    ) -> Option<String> {
         let told = if self.is_of_subagent() {
             [self.text("/subagent_type"), self.text("/subagent_name")]
         } else {
@@ -45,7 +49,7 @@ impl HookEvent {
     }
 
     /// Returns the workflow's agent that a call of a tool is to start.
-    pub fn called_agent(&self, definition: &Definition) -> Option<String> {
+    pub fn called_agent(&self, definition: &WorkflowDefinition) -> Option<String> {
         if self.text("/tool_name") != Some(SUBAGENT_TOOL) {
             return None;
         }
@@ -57,7 +61,7 @@ impl HookEvent {
 
 /// Finds an agent of a definition, as agents' files may be named: `system-architect` is
 /// `system_architect`.
-pub fn agent_named(definition: &Definition, name: &str) -> Option<String> {
+pub fn agent_named(definition: &WorkflowDefinition, name: &str) -> Option<String> {
     let plain = |name: &str| name.trim().to_lowercase().replace(['-', ' '], "_");
     let wanted = plain(name);
     let stages = definition.stages.iter().map(|stage| &stage.agent.text);

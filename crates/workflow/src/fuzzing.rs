@@ -10,13 +10,13 @@ use crate::context::context;
 use crate::definition::read;
 use crate::graph::{mermaid, svg};
 use crate::machine::{
-    Artifacts, Choice, Effects, OwnSchemas, Start, Submission, approve, choose, complete, late,
-    lost, next, reject, retry, rollback, start, time_limit,
+    Artifacts, NewWorkflow, OwnSchemas, PersonDecision, SignalSubmission, WorkflowEffects, approve,
+    choose, complete, late, lost, next, reject, retry, rollback, start, time_limit,
 };
 use crate::method::Method;
-use crate::refusal::Refusal;
-use crate::state::State;
-use crate::words::{Decision, StageStatus};
+use crate::refusal::WorkflowRefusal;
+use crate::state::WorkflowState;
+use crate::vocabulary::{Decision, StageStatus};
 use anyhook_flow::fuzzing::places_are_in;
 
 /// Reads bytes as a `workflow.toml`; what can be used is begun and drawn.
@@ -30,9 +30,12 @@ pub fn workflow_file(data: &[u8], method: &'static Method) {
         mermaid(definition, None);
         return;
     }
-    let (state, _) = start(definition, Start::default(), Timestamp::UNIX_EPOCH);
+    let (state, _) = start(definition, NewWorkflow::default(), Timestamp::UNIX_EPOCH);
     assert_eq!(state.fits(definition), None);
-    assert_eq!(State::read(&with_id(&state)).map(|read| read.stages), Ok(state.stages.clone()));
+    assert_eq!(
+        WorkflowState::read(&with_id(&state)).map(|read| read.stages),
+        Ok(state.stages.clone())
+    );
     for one in next(definition, &state) {
         let given = context(definition, &state, &one.agent);
         assert!(
@@ -44,14 +47,14 @@ pub fn workflow_file(data: &[u8], method: &'static Method) {
 }
 
 /// Returns a state as it is written down; it must have an id, which whoever begins it gives.
-fn with_id(state: &State) -> Value {
-    State { id: "w".to_owned(), ..state.clone() }.to_json()
+fn with_id(state: &WorkflowState) -> Value {
+    WorkflowState { id: "w".to_owned(), ..state.clone() }.to_json()
 }
 
 /// Something that is said: a line of the input.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Said {
+enum FuzzAction {
     /// An agent's signal, with files.
     Signal(Value, Artifacts),
     Approve(String),
@@ -71,17 +74,17 @@ pub fn workflow_signal(data: &[u8], method: &'static Method) {
     walk(data, method);
 }
 
-fn walk(data: &[u8], method: &'static Method) -> State {
+fn walk(data: &[u8], method: &'static Method) -> WorkflowState {
     let definition = method.definition();
-    let first = Start { id: "w".to_owned(), ..Start::default() };
+    let first = NewWorkflow { id: "w".to_owned(), ..NewWorkflow::default() };
     let mut at = Timestamp::UNIX_EPOCH;
     let (mut state, _) = start(definition, first, at);
     for line in String::from_utf8_lossy(data).lines() {
         let Ok(said) = serde_json::from_str(line) else { continue };
         at += SignedDuration::from_secs(1);
-        let choice = Choice { by: "kim", note: None, at };
+        let choice = PersonDecision { by: "kim", note: None, at };
         let after = match said {
-            Said::Signal(signal, artifacts) => {
+            FuzzAction::Signal(signal, artifacts) => {
                 for (path, value) in &artifacts {
                     // Every fault has a place in the value.
                     for fault in method.validate_file(path, value) {
@@ -91,23 +94,27 @@ fn walk(data: &[u8], method: &'static Method) -> State {
                     }
                 }
                 let schemas = OwnSchemas::new();
-                let submission =
-                    Submission { signal: &signal, artifacts: &artifacts, schemas: &schemas, at };
+                let submission = SignalSubmission {
+                    signal: &signal,
+                    artifacts: &artifacts,
+                    schemas: &schemas,
+                    at,
+                };
                 complete(definition, &state, submission)
             }
-            Said::Approve(stage) => approve(definition, &state, &stage, choice),
-            Said::Reject(stage) => reject(definition, &state, &stage, choice),
-            Said::Fix(stage) => choose(definition, &state, &stage, Decision::Fix, choice),
-            Said::DeployAnyway(stage) => {
+            FuzzAction::Approve(stage) => approve(definition, &state, &stage, choice),
+            FuzzAction::Reject(stage) => reject(definition, &state, &stage, choice),
+            FuzzAction::Fix(stage) => choose(definition, &state, &stage, Decision::Fix, choice),
+            FuzzAction::DeployAnyway(stage) => {
                 choose(definition, &state, &stage, Decision::DeployAnyway, choice)
             }
-            Said::Retry(stage) => retry(definition, &state, &stage, choice),
-            Said::Rollback(stage) => rollback(definition, &state, &stage, choice),
-            Said::Ends(reason) => match next(definition, &state).first() {
+            FuzzAction::Retry(stage) => retry(definition, &state, &stage, choice),
+            FuzzAction::Rollback(stage) => rollback(definition, &state, &stage, choice),
+            FuzzAction::Ends(reason) => match next(definition, &state).first() {
                 Some(one) => lost(definition, &state, one, &reason, at),
                 None => continue,
             },
-            Said::Waits(minutes) => {
+            FuzzAction::Waits(minutes) => {
                 let waited = SignedDuration::from_mins(i64::from(minutes));
                 at += waited;
                 let mut all = next(definition, &state);
@@ -121,13 +128,16 @@ fn walk(data: &[u8], method: &'static Method) -> State {
 }
 
 /// Looks whether what became of it is a state that can be written down and read.
-fn taken(before: &State, after: Result<(State, Effects), Refusal>) -> State {
+fn taken(
+    before: &WorkflowState,
+    after: Result<(WorkflowState, WorkflowEffects), WorkflowRefusal>,
+) -> WorkflowState {
     match after {
         Ok((state, effects)) => {
             let is_same = state == *before;
             assert_eq!(is_same, effects.is_unchanged);
             assert_eq!(state.revision, before.revision + u64::from(!is_same));
-            assert_eq!(State::read(&state.to_json()).as_ref(), Ok(&state));
+            assert_eq!(WorkflowState::read(&state.to_json()).as_ref(), Ok(&state));
             for stage in state.stages.values() {
                 assert!(!stage.is_completed() || !stage.output_artifacts.is_empty());
                 assert!(stage.status != StageStatus::InProgress || stage.attempts > 0);
@@ -145,7 +155,7 @@ fn taken(before: &State, after: Result<(State, Effects), Refusal>) -> State {
 mod tests {
     use super::*;
     use crate::testing::method;
-    use crate::words::WorkflowStatus;
+    use crate::vocabulary::WorkflowStatus;
 
     fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
         let folder = format!("{}/../../fuzz/seeds/{target}", env!("CARGO_MANIFEST_DIR"));

@@ -5,19 +5,19 @@
 //! together with us, and an answer that nobody lived to apply is found again.
 
 use anyhook_engine::{now, sha256_hex};
+use anyhook_model::approval_request::{ApprovalEnding, ApprovalKind, Choice};
 use anyhook_model::daemon::DecisionView;
-use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
-use anyhook_model::{Inquiry, RecordId, Resolution};
+use anyhook_model::{ApprovalRequest, RecordId, Resolution};
 
 use crate::changed::has_changed;
-use crate::definition::Definition;
+use crate::definition::WorkflowDefinition;
 use crate::error::WorkflowError;
-use crate::machine::{self, Effects};
+use crate::machine::{self, WorkflowEffects};
 use crate::opinion::{self, opinion_since};
 use crate::project::Project;
-use crate::state::{HistoryLine, StageState, State};
-use crate::transaction::Changed;
-use crate::words::{Asks, Decision};
+use crate::state::{HistoryLine, StageState, WorkflowState};
+use crate::transaction::StateChange;
+use crate::vocabulary::{Asks, Decision};
 
 /// The words of an approval.
 const APPROVE: &str = "approve";
@@ -25,7 +25,7 @@ const REJECT: &str = "reject";
 
 /// What a person chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
+enum GateAnswer {
     Approve,
     Reject,
     Choose(Decision),
@@ -33,7 +33,7 @@ enum Answer {
 
 /// What a person is asked about a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gate {
+pub struct StageGate {
     /// The stage.
     pub stage: String,
     /// What is asked.
@@ -46,9 +46,9 @@ pub struct Gate {
     basis: String,
 }
 
-impl Gate {
+impl StageGate {
     /// Returns what a person is asked about a stage, if anything.
-    pub fn of(project: &Project, state: &State, stage: &str) -> Option<Self> {
+    pub fn of(project: &Project, state: &WorkflowState, stage: &str) -> Option<Self> {
         let now = state.stages.get(stage)?;
         let asks = now.asks?;
         Some(Self {
@@ -61,7 +61,7 @@ impl Gate {
     }
 
     /// Returns every gate at which a person is asked, in the order of the definition.
-    pub fn all(project: &Project, state: &State) -> Vec<Self> {
+    pub fn all(project: &Project, state: &WorkflowState) -> Vec<Self> {
         let stages = project.definition.stages.iter();
         stages.filter_map(|stage| Self::of(project, state, &stage.name.text)).collect()
     }
@@ -85,7 +85,7 @@ impl Gate {
             let id = self.id(time);
             let known = decisions.iter().find(|known| known.inquiry.id == id)?;
             let resolution = known.resolution.as_ref()?;
-            if resolution.ending == Ending::Chosen {
+            if resolution.ending == ApprovalEnding::Chosen {
                 return Some(resolution.clone());
             }
         }
@@ -93,15 +93,15 @@ impl Gate {
     }
 
     /// Tells whether a state still asks this.
-    pub fn is_still_asked(&self, definition: &Definition, state: &State) -> bool {
+    pub fn is_still_asked(&self, definition: &WorkflowDefinition, state: &WorkflowState) -> bool {
         state.stages.get(&self.stage).and_then(|stage| stage.asks) == Some(self.asks)
             && basis(definition, state, &self.stage, self.asks) == self.basis
     }
 
-    pub(crate) fn inquiry(&self, time: u32) -> Inquiry {
-        Inquiry {
+    pub(crate) fn inquiry(&self, time: u32) -> ApprovalRequest {
+        ApprovalRequest {
             id: self.id(time),
-            kind: InquiryKind::Gate,
+            kind: ApprovalKind::Gate,
             agent: format!("workflow/{}", self.stage),
             question: self.question.clone(),
             tool: None,
@@ -120,20 +120,26 @@ impl Gate {
         &self,
         project: &Project,
         resolution: &Resolution,
-    ) -> Result<Changed, WorkflowError> {
+    ) -> Result<StateChange, WorkflowError> {
         let definition = &project.definition;
         let answer = self.answer(resolution)?;
-        let choice =
-            machine::Choice { by: &resolution.by, note: resolution.message.as_deref(), at: now() };
+        let choice = machine::PersonDecision {
+            by: &resolution.by,
+            note: resolution.message.as_deref(),
+            at: now(),
+        };
         project.change(|state| {
             if !self.is_still_asked(definition, state) {
                 // Somebody was quicker.
-                return Ok((state.clone(), Effects { is_unchanged: true, ..Effects::default() }));
+                return Ok((
+                    state.clone(),
+                    WorkflowEffects { is_unchanged: true, ..WorkflowEffects::default() },
+                ));
             }
             match answer {
-                Answer::Approve => machine::approve(definition, state, &self.stage, choice),
-                Answer::Reject => machine::reject(definition, state, &self.stage, choice),
-                Answer::Choose(decision) => {
+                GateAnswer::Approve => machine::approve(definition, state, &self.stage, choice),
+                GateAnswer::Reject => machine::reject(definition, state, &self.stage, choice),
+                GateAnswer::Choose(decision) => {
                     machine::choose(definition, state, &self.stage, decision, choice)
                 }
             }
@@ -141,12 +147,12 @@ impl Gate {
     }
 
     /// Returns what was chosen. Whatever was not to choose from is refused, and not guessed.
-    fn answer(&self, resolution: &Resolution) -> Result<Answer, WorkflowError> {
+    fn answer(&self, resolution: &Resolution) -> Result<GateAnswer, WorkflowError> {
         let told = resolution.choice.as_deref().unwrap_or_default();
         let answer = match told {
-            APPROVE => Some(Answer::Approve),
-            REJECT => Some(Answer::Reject),
-            other => Decision::find(other).map(Answer::Choose),
+            APPROVE => Some(GateAnswer::Approve),
+            REJECT => Some(GateAnswer::Reject),
+            other => Decision::find(other).map(GateAnswer::Choose),
         };
         let is_offered = self.options.iter().any(|option| option.name == told);
         answer.filter(|_| is_offered).ok_or_else(|| WorkflowError::NotOffered {
@@ -160,7 +166,12 @@ impl Gate {
 
 /// Returns what tells a question from every other: what was last told of the stage or of the whole,
 /// and when what comes before it was done.
-fn basis(definition: &Definition, state: &State, stage: &str, asks: Asks) -> String {
+fn basis(
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
+    stage: &str,
+    asks: Asks,
+) -> String {
     let is_about = |line: &&HistoryLine| line.stage.as_deref().is_none_or(|one| one == stage);
     let of_stage = state.history.iter().filter(is_about);
     let revision = of_stage.map(|line| line.revision).max().unwrap_or_default();
@@ -188,7 +199,7 @@ fn options(stage: &StageState, asks: Asks) -> Vec<Choice> {
     }
 }
 
-fn question(project: &Project, state: &State, name: &str, stage: &StageState) -> String {
+fn question(project: &Project, state: &WorkflowState, name: &str, stage: &StageState) -> String {
     let place = project.root.file_name().unwrap_or_default().to_string_lossy();
     let asked = match stage.asks {
         Some(Asks::Choice) => format!("What should be done about the bugs found in `{name}`?"),
@@ -222,10 +233,10 @@ mod tests {
     use super::*;
     use crate::testing::default;
 
-    fn answer(asks: Asks, choice: Option<&str>) -> Result<Answer, String> {
-        let (state, _) = machine::start(&default(), machine::Start::default(), now());
+    fn answer(asks: Asks, choice: Option<&str>) -> Result<GateAnswer, String> {
+        let (state, _) = machine::start(&default(), machine::NewWorkflow::default(), now());
         let stage = &state.stages["qa_testing"];
-        let gate = Gate {
+        let gate = StageGate {
             stage: "qa_testing".to_owned(),
             asks,
             question: String::new(),
@@ -235,7 +246,7 @@ mod tests {
         let resolution = Resolution {
             id: RecordId::from_random(1),
             agent: "workflow/qa_testing".to_owned(),
-            ending: Ending::Chosen,
+            ending: ApprovalEnding::Chosen,
             choice: choice.map(str::to_owned),
             message: None,
             answers: Vec::new(),
@@ -255,9 +266,9 @@ mod tests {
 
     #[test]
     fn what_was_not_offered_is_refused() {
-        assert_eq!(answer(Asks::Approval, Some("approve")), Ok(Answer::Approve));
-        assert_eq!(answer(Asks::Approval, Some("reject")), Ok(Answer::Reject));
-        assert_eq!(answer(Asks::Choice, Some("fix")), Ok(Answer::Choose(Decision::Fix)));
+        assert_eq!(answer(Asks::Approval, Some("approve")), Ok(GateAnswer::Approve));
+        assert_eq!(answer(Asks::Approval, Some("reject")), Ok(GateAnswer::Reject));
+        assert_eq!(answer(Asks::Choice, Some("fix")), Ok(GateAnswer::Choose(Decision::Fix)));
         let of_choice = "is not one of fix, deploy_anyway, abort";
         for told in ["approve", "approved", "maybe", ""] {
             let why = format!("`{told}`, which ann chose for `qa_testing`, {of_choice}");

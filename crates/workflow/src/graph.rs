@@ -4,9 +4,9 @@ mod layout;
 mod mermaid;
 mod svg;
 
-use super::definition::{Definition, ReviewDefinition, StageDefinition};
-use super::state::{StageState, State};
-use super::words::{Asks, Decision, Risk, When};
+use super::definition::{ReviewDefinition, StageDefinition, WorkflowDefinition};
+use super::state::{StageState, WorkflowState};
+use super::vocabulary::{Asks, Decision, Risk, When};
 
 pub use mermaid::mermaid;
 pub use svg::svg;
@@ -32,7 +32,7 @@ enum Reviewed {
 
 /// Returns when a review looks at which stages.
 fn reviewed<'all>(
-    definition: &'all Definition,
+    definition: &'all WorkflowDefinition,
     review: &ReviewDefinition,
 ) -> Vec<(Reviewed, Vec<&'all StageDefinition>)> {
     let mut all = Vec::new();
@@ -81,7 +81,10 @@ fn gate_status(now: &StageState) -> GateStatus {
     }
 }
 
-fn state_of<'all>(state: Option<&'all State>, stage: &StageDefinition) -> Option<&'all StageState> {
+fn state_of<'all>(
+    state: Option<&'all WorkflowState>,
+    stage: &StageDefinition,
+) -> Option<&'all StageState> {
     state?.stages.get(&stage.name.text)
 }
 

@@ -1,13 +1,14 @@
 //! Workflows: stages that hand artifacts on, checked, through gates.
 //!
 //! ```text
-//! workflow.toml ──definition──▶ Definition ─┐
-//! workflow-state.json ────────▶ State ──────┼──machine──▶ State, Effects, or a Refusal
-//! signal, artifacts ──schemas──▶ no fault ──┘
+//! workflow.toml ──definition──▶ WorkflowDefinition ─┐
+//! workflow-state.json ────────▶ WorkflowState ──────┼──machine──▶ WorkflowState, WorkflowEffects, or a WorkflowRefusal
+//! signal, artifacts ──schemas──▶ no violation ──────┘
 //! ```
 //!
 //! The rules read neither a file nor a clock: [`context`], [`definition`], [`digest`], [`event`],
-//! [`findings`], [`graph`], [`machine`], [`method`], [`refusal`], [`schemas`], [`state`], [`ways`], [`words`].
+//! [`findings`], [`graph`], [`machine`], [`method`], [`refusal`], [`schemas`], [`state`], [`next_actions`],
+//! [`vocabulary`].
 //!
 //! With the feature `project`, which is on unless it is turned off, there is all that is done with
 //! them in a project:
@@ -16,7 +17,7 @@
 //! - [`store`], [`transaction`]: the state file, which is the truth, and every change of it;
 //! - [`submission`], [`validation`]: what an agent hands in, and what is wrong with it;
 //! - [`briefing`]: what an agent is given, as a text;
-//! - [`documentation`], [`opinion`]: help from MCP servers, found and waited for by [`servers`];
+//! - [`documentation`], [`opinion`]: help from MCP servers, found and waited for by [`server_finder`];
 //! - [`gate`], [`question`], [`watcher`]: people are asked through the daemon;
 //! - [`registry`]: the workflows of this user, over all projects;
 //! - [`supervisor`]: starts the agents, and goes on when they have handed in.
@@ -34,11 +35,11 @@ pub mod fuzzing;
 pub mod graph;
 pub mod machine;
 pub mod method;
+pub mod next_actions;
 pub mod refusal;
 pub mod schemas;
 pub mod state;
-pub mod ways;
-pub mod words;
+pub mod vocabulary;
 
 #[cfg(test)]
 mod testing;
@@ -64,7 +65,7 @@ pub mod question;
 #[cfg(feature = "project")]
 pub mod registry;
 #[cfg(feature = "project")]
-pub mod servers;
+pub mod server_finder;
 #[cfg(feature = "project")]
 mod session;
 #[cfg(feature = "project")]

@@ -17,23 +17,23 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::definition::Definition;
+use super::definition::WorkflowDefinition;
 use super::digest;
-use super::refusal::Refusal;
-use super::schemas::Schema;
-use super::state::{HistoryLine, STATE_VERSION, SafetyAndGovernance, StageState, State};
-use super::words::{Asks, Mode, ReviewStatus, Risk, StageStatus, WorkflowStatus};
+use super::refusal::WorkflowRefusal;
+use super::schemas::ArtifactSchema;
+use super::state::{HistoryLine, STATE_VERSION, SafetyAndGovernance, StageState, WorkflowState};
+use super::vocabulary::{Asks, Mode, ReviewStatus, Risk, StageStatus, WorkflowStatus};
 use draft::Draft;
 
-pub use decide::{Choice, abort, approve, choose, reject, retry, rollback};
+pub use decide::{PersonDecision, abort, approve, choose, reject, retry, rollback};
 pub use lost::lost;
 pub use rules::accept_rules;
-pub use signal::{Submission, complete};
+pub use signal::{SignalSubmission, complete};
 pub use time::{late, time_limit};
 
 /// What is to be done, beside writing the state down.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Effects {
+pub struct WorkflowEffects {
     /// The agents to invoke.
     pub invoke: Vec<Invocation>,
     /// The stages about which a person is to be asked, and what.
@@ -71,7 +71,7 @@ impl Invocation {
 
 /// What a new workflow begins with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Start {
+pub struct NewWorkflow {
     /// This run of it.
     pub id: String,
     /// How much of the system is made, if the project says so.
@@ -81,9 +81,13 @@ pub struct Start {
 }
 
 /// Begins a workflow.
-pub fn start(definition: &Definition, start: Start, at: Timestamp) -> (State, Effects) {
+pub fn start(
+    definition: &WorkflowDefinition,
+    start: NewWorkflow,
+    at: Timestamp,
+) -> (WorkflowState, WorkflowEffects) {
     let stages = definition.stages.iter();
-    let state = State {
+    let state = WorkflowState {
         version: STATE_VERSION,
         workflow: definition.name.clone(),
         id: start.id,
@@ -107,7 +111,7 @@ pub fn start(definition: &Definition, start: Start, at: Timestamp) -> (State, Ef
 }
 
 /// Returns everybody who is to work now.
-pub fn next(definition: &Definition, state: &State) -> Vec<Invocation> {
+pub fn next(definition: &WorkflowDefinition, state: &WorkflowState) -> Vec<Invocation> {
     let mut all = Vec::new();
     for stage in &definition.stages {
         let Some(now) = state.stages.get(&stage.name.text) else { continue };
@@ -136,16 +140,16 @@ pub fn next(definition: &Definition, state: &State) -> Vec<Invocation> {
 }
 
 /// Looks whether a state can go on at all.
-fn goes_on(definition: &Definition, state: &State) -> Result<(), Refusal> {
+fn goes_on(definition: &WorkflowDefinition, state: &WorkflowState) -> Result<(), WorkflowRefusal> {
     match state.fits(definition) {
         Some(refusal) => Err(refusal),
-        None if state.status == WorkflowStatus::Aborted => Err(Refusal::Over(state.status)),
+        None if state.status == WorkflowStatus::Aborted => Err(WorkflowRefusal::Over(state.status)),
         None => Ok(()),
     }
 }
 
 /// Schemas of the project's own, by the paths that the definition has.
-pub type OwnSchemas = BTreeMap<String, Schema>;
+pub type OwnSchemas = BTreeMap<String, ArtifactSchema>;
 /// Artifacts by their paths below the project.
 pub type Artifacts = BTreeMap<String, Value>;
 

@@ -10,15 +10,15 @@ use std::{fs, io};
 
 use serde_json::Value;
 
-use crate::definition::{Definition, SchemaChoice, read};
-use crate::schemas::{Fault, Kind, OWN_KINDS, Row, validate};
+use crate::definition::{SchemaChoice, WorkflowDefinition, read};
+use crate::schemas::{ArtifactKind, KindRow, OWN_KINDS, SchemaViolation, validate};
 
 /// A workflow that comes ready-made.
 #[derive(Debug)]
 pub struct Method {
     text: &'static str,
-    rows: Vec<Row>,
-    definition: OnceLock<Definition>,
+    rows: Vec<KindRow>,
+    definition: OnceLock<WorkflowDefinition>,
 }
 
 impl Method {
@@ -27,7 +27,7 @@ impl Method {
         text: &'static str,
         schemas: impl IntoIterator<Item = (&'static str, &'static str)>,
     ) -> Self {
-        let rows = schemas.into_iter().map(|(name, text)| Row { name, text, file: None });
+        let rows = schemas.into_iter().map(|(name, text)| KindRow { name, text, file: None });
         Self { text, rows: rows.collect(), definition: OnceLock::new() }
     }
 
@@ -53,23 +53,23 @@ impl Method {
     }
 
     /// Returns its workflow.
-    pub fn definition(&'static self) -> &'static Definition {
+    pub fn definition(&'static self) -> &'static WorkflowDefinition {
         self.definition.get_or_init(|| read(self.text, self).definition)
     }
 
     /// Goes through every kind of artifact that a workflow may name: those of the method, then those
     /// that anyhook itself reads or writes.
-    pub fn kinds(&'static self) -> impl Iterator<Item = Kind> + Clone {
-        self.rows.iter().map(Kind::new).chain(OWN_KINDS.iter().copied())
+    pub fn kinds(&'static self) -> impl Iterator<Item = ArtifactKind> + Clone {
+        self.rows.iter().map(ArtifactKind::new).chain(OWN_KINDS.iter().copied())
     }
 
     /// Finds a kind by its name.
-    pub fn kind(&'static self, name: &str) -> Option<Kind> {
+    pub fn kind(&'static self, name: &str) -> Option<ArtifactKind> {
         self.kinds().find(|kind| kind.name() == name)
     }
 
     /// Finds the kind of a file by the file's name, wherever it is.
-    pub fn kind_of_file(&'static self, path: &str) -> Option<Kind> {
+    pub fn kind_of_file(&'static self, path: &str) -> Option<ArtifactKind> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let own = OWN_KINDS.iter().copied().find(|kind| kind.file() == name);
         own.or_else(|| {
@@ -87,10 +87,10 @@ impl Method {
     /// Returns everything that is wrong with a file of its workflow, known by its name.
     ///
     /// A file that has no schema is at fault: it never passes.
-    pub fn validate_file(&'static self, path: &str, value: &Value) -> Vec<Fault> {
+    pub fn validate_file(&'static self, path: &str, value: &Value) -> Vec<SchemaViolation> {
         match self.kind_of_file(path) {
             Some(kind) => validate(kind, value),
-            None => vec![Fault::new("", format!("there is no schema for `{path}`"))],
+            None => vec![SchemaViolation::new("", format!("there is no schema for `{path}`"))],
         }
     }
 }

@@ -7,19 +7,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhook_engine::now;
-use anyhook_mcp::Failure;
-use anyhook_mcp::second_opinion::{self, Review, Reviewer};
+use anyhook_mcp::ServerFailure;
+use anyhook_mcp::second_opinion::{self, Reviewer, SecondOpinion};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::context::Context;
+use crate::context::AgentContext;
 use crate::error::{FileKind, NotReviewable, WorkflowError};
 use crate::findings::Findings;
 use crate::project::Project;
-use crate::schemas::{Kind, validate};
-use crate::servers::{self, Servers};
-use crate::state::{StageState, State};
-use crate::words::ReviewStatus;
+use crate::schemas::{ArtifactKind, validate};
+use crate::server_finder::{self, ServerFinder};
+use crate::state::{StageState, WorkflowState};
+use crate::vocabulary::ReviewStatus;
 
 /// The server that is asked where the workflow names none.
 const SERVER: &str = "gemini";
@@ -31,10 +31,10 @@ pub const WITHIN: Duration = Duration::from_secs(60);
 /// Asks about an artifact, a path below the project, and keeps what came of it.
 pub fn review(
     project: &Project,
-    servers: &dyn Servers,
+    servers: &dyn ServerFinder,
     artifact: &str,
     deadline: Duration,
-) -> Result<Review, WorkflowError> {
+) -> Result<SecondOpinion, WorkflowError> {
     let text = text(project, artifact)?;
     let review = ask(project, servers, artifact, &text, deadline);
     keep(project, artifact, &review)?;
@@ -44,8 +44,8 @@ pub fn review(
 /// Asks about what an agent has completed, if somebody else is to look at it and has not yet.
 pub fn review_for(
     project: &Project,
-    servers: &dyn Servers,
-    state: &State,
+    servers: &dyn ServerFinder,
+    state: &WorkflowState,
     agent: &str,
     deadline: Duration,
 ) -> Result<(), WorkflowError> {
@@ -62,7 +62,7 @@ pub fn review_for(
         }
         Err(error) => {
             let reason = error.to_string();
-            let failed = Err(Failure { reason, hint: String::new() });
+            let failed = Err(ServerFailure { reason, hint: String::new() });
             second_opinion::review(artifact, server_name(project), &failed, now())
         }
     });
@@ -73,16 +73,16 @@ pub fn review_for(
 }
 
 /// Returns the latest second opinion of what an agent made; none, if the file cannot be used.
-pub fn opinions_of(project: &Project, agent: &str) -> Option<Review> {
-    let path = project.definition.path(agent, Kind::SECOND_OPINION.file());
+pub fn opinions_of(project: &Project, agent: &str) -> Option<SecondOpinion> {
+    let path = project.definition.path(agent, ArtifactKind::SECOND_OPINION.file());
     let value = project.read_json(&path).ok()?;
-    let is_valid = validate(Kind::SECOND_OPINION, &value).is_empty();
+    let is_valid = validate(ArtifactKind::SECOND_OPINION, &value).is_empty();
     serde_json::from_value(value).ok().filter(|_| is_valid)
 }
 
 /// Returns what another model says of a stage that is done; none if it was not asked since then, or
 /// about something else.
-pub fn opinion_since(project: &Project, stage: &StageState) -> Option<Review> {
+pub fn opinion_since(project: &Project, stage: &StageState) -> Option<SecondOpinion> {
     let review = opinions_of(project, &stage.agent)?;
     let done = Done { at: stage.completed_at?, artifacts: &stage.output_artifacts };
     done.is_meant_by(&review).then_some(review)
@@ -90,7 +90,11 @@ pub fn opinion_since(project: &Project, stage: &StageState) -> Option<Review> {
 
 /// Returns what another model said of the work that an agent is now to do again; nothing if it was
 /// not asked, had nothing to say, or spoke of another run of the workflow.
-pub fn sent_back_with(project: &Project, state: &State, context: &Context) -> Option<Findings> {
+pub fn sent_back_with(
+    project: &Project,
+    state: &WorkflowState,
+    context: &AgentContext,
+) -> Option<Findings> {
     let review = opinions_of(project, &context.agent)?;
     let started = state.stages.get(&context.stage)?.started_at?;
     let is_of_last_attempt =
@@ -104,14 +108,14 @@ pub fn sent_back_with(project: &Project, state: &State, context: &Context) -> Op
     let suggestions = review.suggestions.iter();
     let suggestions = suggestions.map(|one| Value::from(format!("suggestion: {one}")));
     let items: Vec<Value> = concerns.chain(suggestions).collect();
-    let file = project.definition.path(&context.agent, Kind::SECOND_OPINION.file());
+    let file = project.definition.path(&context.agent, ArtifactKind::SECOND_OPINION.file());
     let source = format!("second opinion by {}", review.reviewer);
     let summary = review.verdict.as_ref().map(|verdict| verdict.words());
     (!items.is_empty()).then(|| Findings::new(&source, Some(&file), summary, items))
 }
 
 /// Returns a second opinion in lines, for whoever decides.
-pub fn lines(review: &Review) -> Vec<String> {
+pub fn lines(review: &SecondOpinion) -> Vec<String> {
     let said = match (&review.verdict, &review.reason) {
         (Some(verdict), _) => verdict.words().to_owned(),
         (None, Some(reason)) => format!("unavailable: {reason}"),
@@ -132,14 +136,18 @@ struct Done<'state> {
 
 impl Done<'_> {
     /// Tells whether a review is of this, and was made since it is there. None is of tomorrow.
-    fn is_meant_by(&self, review: &Review) -> bool {
+    fn is_meant_by(&self, review: &SecondOpinion) -> bool {
         let is_since = review.reviewed_at.is_some_and(|at| at >= self.at && at <= now());
         is_since && self.artifacts.iter().any(|artifact| review.scope.contains(artifact.as_str()))
     }
 }
 
 /// Returns the last that an agent has completed and that somebody else is to look at.
-fn last_done<'state>(project: &Project, state: &'state State, agent: &str) -> Option<Done<'state>> {
+fn last_done<'state>(
+    project: &Project,
+    state: &'state WorkflowState,
+    agent: &str,
+) -> Option<Done<'state>> {
     let is_wanted = |name: &str| {
         project.definition.wants_second_opinion(name, state.execution_mode, state.risk())
     };
@@ -166,15 +174,15 @@ fn server_name(project: &Project) -> &str {
 
 fn ask(
     project: &Project,
-    servers: &dyn Servers,
+    servers: &dyn ServerFinder,
     artifact: &str,
     text: &str,
     deadline: Duration,
-) -> Review {
+) -> SecondOpinion {
     let name = server_name(project);
     let rule = project.definition.second_opinion.as_ref();
     let reviewer = Reviewer { tool: rule.and_then(|rule| rule.tool.clone()), argument: None };
-    let asked = servers::ask(servers, name, deadline, |server, limits| {
+    let asked = server_finder::ask(servers, name, deadline, |server, limits| {
         second_opinion::ask(server, &reviewer, artifact, text, limits, &now)
     });
     asked.unwrap_or_else(|failure| second_opinion::review(artifact, name, &Err(failure), now()))
@@ -194,8 +202,8 @@ fn text(project: &Project, artifact: &str) -> Result<String, WorkflowError> {
 }
 
 /// Keeps a review as the latest, and beside the artifact if that is in the folder of an agent.
-fn keep(project: &Project, artifact: &str, review: &Review) -> Result<(), WorkflowError> {
-    let file = Kind::SECOND_OPINION.file();
+fn keep(project: &Project, artifact: &str, review: &SecondOpinion) -> Result<(), WorkflowError> {
+    let file = ArtifactKind::SECOND_OPINION.file();
     let _lock = project.lock()?;
     project.write_json(&project.system_path(file), review)?;
     let folder = Path::new(artifact).parent();

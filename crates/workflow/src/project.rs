@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_engine::places::PROJECT_LEVEL;
-use anyhook_flow::runbook::Name;
+use anyhook_flow::runbook::SpannedName;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::caller::Caller;
-use crate::definition::{self, Definition, Reading, SchemaChoice};
+use crate::caller::WorkflowCaller;
+use crate::definition::{self, ParsedDefinition, SchemaChoice, WorkflowDefinition};
 use crate::error::{FileError, FileKind, Unreadable, UnusableDefinition, WorkflowError};
 use crate::machine::OwnSchemas;
 use crate::method::Method;
-use crate::schemas::{Kind, Schema, validate};
+use crate::schemas::{ArtifactKind, ArtifactSchema, validate};
 
 /// The file in the project's level that says how its workflow goes.
 pub const FILE: &str = "workflow.toml";
@@ -34,27 +34,27 @@ pub struct Project {
     /// The project's root.
     pub root: PathBuf,
     /// How its workflow goes.
-    pub definition: Definition,
+    pub definition: WorkflowDefinition,
     /// The file that says so; none if it is the one that comes with anyhook.
     pub file: Option<PathBuf>,
     /// Its text, as it was read.
     pub text: Option<String>,
     /// Who works on it.
-    pub caller: Caller,
+    pub caller: WorkflowCaller,
 }
 
 /// The text of a definition, and what was read in it.
 #[derive(Debug)]
-pub struct Written {
+pub struct DefinitionText {
     /// The file.
     pub file: PathBuf,
     /// Its text.
     pub text: String,
     /// What it says.
-    pub reading: Reading,
+    pub reading: ParsedDefinition,
 }
 
-impl Written {
+impl DefinitionText {
     /// Reads a definition, which may name the schemas of a method.
     pub fn read(file: &Path, method: &'static Method) -> Result<Self, WorkflowError> {
         let text = read_text(file, DEFINITION_LIMIT).map_err(|error| {
@@ -64,7 +64,7 @@ impl Written {
     }
 
     /// Returns the project that goes by it, whether or not that can be.
-    pub fn project(&self, root: PathBuf, caller: Caller) -> Project {
+    pub fn project(&self, root: PathBuf, caller: WorkflowCaller) -> Project {
         Project {
             root,
             definition: self.reading.definition.clone(),
@@ -82,17 +82,17 @@ pub fn definition_file(root: &Path) -> PathBuf {
 
 impl Project {
     /// Reads the project of a folder, with its own workflow, or the one that comes with anyhook.
-    pub fn at(root: PathBuf, caller: Caller) -> Result<Self, WorkflowError> {
+    pub fn at(root: PathBuf, caller: WorkflowCaller) -> Result<Self, WorkflowError> {
         let file = definition_file(&root);
         if file.symlink_metadata().is_err() {
             let definition = caller.method.definition().clone();
             return Ok(Self { root, definition, file: None, text: None, caller });
         }
-        let written = Written::read(&file, caller.method)?;
+        let written = DefinitionText::read(&file, caller.method)?;
         if written.reading.is_usable() {
             return Ok(written.project(root, caller));
         }
-        let Written { file, text, reading } = written;
+        let DefinitionText { file, text, reading } = written;
         let unusable = UnusableDefinition { file, text, findings: reading.findings };
         Err(WorkflowError::Definition(Box::new(unusable)))
     }
@@ -114,7 +114,7 @@ impl Project {
             Err(Unreadable::Absent) => return Ok(None),
             Err(error) => return Err(WorkflowError::file(FileKind::Config, CONFIG, error)),
         };
-        let faults = validate(Kind::PROJECT, &value);
+        let faults = validate(ArtifactKind::PROJECT, &value);
         if faults.is_empty() {
             return Ok(Some(value));
         }
@@ -165,7 +165,7 @@ impl Project {
         for path in schema_files(&self.definition).map(|file| file.text.as_str()) {
             let text = self.read_text(path);
             let text = text.map_err(|error| WorkflowError::file(FileKind::Other, path, error))?;
-            let schema = Schema::new(&text)
+            let schema = ArtifactSchema::new(&text)
                 .map_err(|error| WorkflowError::Schema { path: path.to_owned(), error })?;
             schemas.insert(path.to_owned(), schema);
         }
@@ -174,7 +174,7 @@ impl Project {
 }
 
 /// Returns the schemas that are files of the project.
-pub fn schema_files(definition: &Definition) -> impl Iterator<Item = &Name> {
+pub fn schema_files(definition: &WorkflowDefinition) -> impl Iterator<Item = &SpannedName> {
     let of_stages = definition.stages.iter().flat_map(|stage| &stage.artifacts);
     let of_reviews = definition.reviews.iter().flat_map(|review| &review.artifacts);
     of_stages.chain(of_reviews).filter_map(|artifact| match &artifact.schema {

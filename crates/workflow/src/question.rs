@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 
 use anyhook_engine::wait::try_poll_until;
 use anyhook_model::Resolution;
+use anyhook_model::approval_request::ApprovalEnding;
 use anyhook_model::bus::AgentReport;
 use anyhook_model::daemon::Ask;
-use anyhook_model::inquiry::Ending;
 use anyhook_socket::{Client, ClientError};
 
-use crate::caller::Caller;
+use crate::caller::WorkflowCaller;
 use crate::error::WorkflowError;
-use crate::gate::Gate;
+use crate::gate::StageGate;
 use crate::project::Project;
-use crate::state::State;
-use crate::transaction::Changed;
+use crate::state::WorkflowState;
+use crate::transaction::StateChange;
 
 /// How often the state file is looked at while a person is asked.
 pub const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -27,7 +27,7 @@ const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Which daemon is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Daemon {
+enum DaemonChoice {
     /// The one that runs, or one that is started for it.
     Started,
     /// The one that runs.
@@ -39,35 +39,35 @@ const COMES_BACK: Duration = Duration::from_secs(15);
 
 /// A question that is being asked. It is withdrawn when dropped.
 #[derive(Debug)]
-pub struct Question {
+pub struct OpenQuestion {
     /// What is asked.
-    pub gate: Gate,
+    pub gate: StageGate,
     answer: Receiver<Result<Option<Resolution>, WorkflowError>>,
     /// The caller sees that this is gone.
     _withdrawn: UnixStream,
 }
 
-impl Question {
+impl OpenQuestion {
     /// Asks a person, for so long at most.
     pub fn ask(
-        gate: &Gate,
-        caller: &Caller,
+        gate: &StageGate,
+        caller: &WorkflowCaller,
         limit: Option<Duration>,
     ) -> Result<Self, WorkflowError> {
-        Self::with(gate, caller, limit, Daemon::Started)
+        Self::with(gate, caller, limit, DaemonChoice::Started)
     }
 
     /// Asks a person for as long as the daemon that runs goes on. Another one is not started: a
     /// person may have stopped it.
-    pub fn hold(gate: &Gate, caller: &Caller) -> Result<Self, WorkflowError> {
-        Self::with(gate, caller, None, Daemon::AsItIs)
+    pub fn hold(gate: &StageGate, caller: &WorkflowCaller) -> Result<Self, WorkflowError> {
+        Self::with(gate, caller, None, DaemonChoice::AsItIs)
     }
 
     fn with(
-        gate: &Gate,
-        caller: &Caller,
+        gate: &StageGate,
+        caller: &WorkflowCaller,
         limit: Option<Duration>,
-        daemon: Daemon,
+        daemon: DaemonChoice,
     ) -> Result<Self, WorkflowError> {
         let (ours, theirs) = UnixStream::pair()?;
         theirs.set_read_timeout(Some(LOOK_EVERY))?;
@@ -91,10 +91,10 @@ impl Question {
 
 /// Asks until somebody chooses, the time is over or the question is withdrawn.
 fn ask(
-    gate: &Gate,
-    caller: &Caller,
+    gate: &StageGate,
+    caller: &WorkflowCaller,
     limit: Option<Duration>,
-    daemon: Daemon,
+    daemon: DaemonChoice,
     mut withdrawn: &UnixStream,
 ) -> Result<Option<Resolution>, WorkflowError> {
     let folder = caller.daemon_folder()?;
@@ -109,21 +109,23 @@ fn ask(
         let report = AgentReport::default();
         let ask = Ask { inquiry: gate.inquiry(time), report };
         let client = match daemon {
-            Daemon::Started => caller.connect(&folder),
-            Daemon::AsItIs => Client::connect(&folder),
+            DaemonChoice::Started => caller.connect(&folder),
+            DaemonChoice::AsItIs => Client::connect(&folder),
         };
         if client.is_ok() {
             seen = Instant::now();
         }
         match client.and_then(|mut client| client.ask(&ask, left, withdrawn)) {
-            Ok(resolution) if resolution.ending == Ending::Chosen => return Ok(Some(resolution)),
+            Ok(resolution) if resolution.ending == ApprovalEnding::Chosen => {
+                return Ok(Some(resolution));
+            }
             // Whoever asked it before us is gone, and it is still to be decided.
             Ok(_) => time += 1,
             Err(ClientError::NoAnswer) => {}
             // It may come back, and then it still knows what was asked.
             Err(error)
                 if error.may_pass()
-                    && (daemon == Daemon::Started || seen.elapsed() < COMES_BACK) => {}
+                    && (daemon == DaemonChoice::Started || seen.elapsed() < COMES_BACK) => {}
             Err(error) => return Err(error.into()),
         }
         if is_withdrawn(&mut withdrawn) {
@@ -145,11 +147,11 @@ fn is_withdrawn(line: &mut &UnixStream) -> bool {
 
 /// What has become of a stage that a person was asked about.
 #[derive(Debug)]
-pub enum Decided {
+pub enum GateResult {
     /// It was decided elsewhere, or is not asked about.
-    Elsewhere(State),
+    Elsewhere(WorkflowState),
     /// The person's answer was applied.
-    Here(Changed),
+    Here(StateChange),
     /// No one has decided in time.
     NotInTime,
 }
@@ -160,25 +162,25 @@ pub fn wait_for_person(
     project: &Project,
     stage: &str,
     limit: Duration,
-) -> Result<Decided, WorkflowError> {
+) -> Result<GateResult, WorkflowError> {
     let end = Instant::now() + limit;
-    let mut question: Option<Question> = None;
+    let mut question: Option<OpenQuestion> = None;
     let decided = try_poll_until(end, LOOK_EVERY, || {
         let state = project.begun()?;
-        let Some(gate) = Gate::of(project, &state, stage) else {
-            return Ok(Some(Decided::Elsewhere(state)));
+        let Some(gate) = StageGate::of(project, &state, stage) else {
+            return Ok(Some(GateResult::Elsewhere(state)));
         };
         match &question {
             Some(asked) if asked.gate.is_same(&gate) => match asked.answer()? {
-                Some(answer) => Ok(Some(Decided::Here(asked.gate.apply(project, &answer)?))),
+                Some(answer) => Ok(Some(GateResult::Here(asked.gate.apply(project, &answer)?))),
                 None => Ok(None),
             },
             _ => {
                 let left = end.saturating_duration_since(Instant::now());
-                question = Some(Question::ask(&gate, &project.caller, Some(left))?);
+                question = Some(OpenQuestion::ask(&gate, &project.caller, Some(left))?);
                 Ok(None)
             }
         }
     });
-    decided.map(|decided| decided.unwrap_or(Decided::NotInTime))
+    decided.map(|decided| decided.unwrap_or(GateResult::NotInTime))
 }

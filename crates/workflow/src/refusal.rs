@@ -1,21 +1,21 @@
 //! Why something was not done. The state is as it was.
 
-use super::schemas::Fault;
-use super::ways::Way;
-use super::words::{Mode, StageStatus, WorkflowStatus};
+use super::next_actions::NextAction;
+use super::schemas::SchemaViolation;
+use super::vocabulary::{Mode, StageStatus, WorkflowStatus};
 
 /// What is wrong with an artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wrong {
+pub enum ArtifactDefect {
     /// It is said to be there, and is not.
     Absent,
     /// It is not what it must be.
-    Faults(Vec<Fault>),
+    Faults(Vec<SchemaViolation>),
 }
 
 /// Why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum WorkflowRefusal {
     /// The state belongs to another definition, with other stages or reviews.
     #[error("the state does not match the workflow: {0}")]
     OtherDefinition(String),
@@ -29,7 +29,7 @@ pub enum Refusal {
     Over(WorkflowStatus),
     /// The signal is not what a signal must be.
     #[error("the signal is not valid:{}", lines(.0))]
-    Signal(Vec<Fault>),
+    Signal(Vec<SchemaViolation>),
     /// There is no such stage or review.
     #[error("there is no stage or review `{name}`")]
     UnknownStage {
@@ -94,7 +94,7 @@ pub enum Refusal {
     },
     /// Artifacts are not what they must be: all that is wrong with each.
     #[error("{}", artifacts(.0))]
-    Artifacts(Vec<(String, Wrong)>),
+    Artifacts(Vec<(String, ArtifactDefect)>),
     /// An artifact is for another mode.
     #[error("`{path}` is for the mode `{}`; the workflow is in `{}`", .told.name(), .mode.name())]
     OtherMode {
@@ -149,14 +149,14 @@ pub enum Refusal {
         /// Its status.
         status: StageStatus,
         /// What can be done about it instead.
-        ways: Vec<Way>,
+        ways: Vec<NextAction>,
     },
     /// There is nobody who decides.
     #[error("missing the name of the person who decides")]
     Nobody,
 }
 
-impl Refusal {
+impl WorkflowRefusal {
     /// Tells whether it is about artifacts, and not about what the signal says: who, which stage, who
     /// comes next.
     pub fn is_about_artifacts(&self) -> bool {
@@ -175,7 +175,7 @@ impl Refusal {
                     .to_owned()
             }
             Self::Over(_) => "start over: `anyhook workflow reset --all`".to_owned(),
-            Self::Artifacts(all) if all.iter().all(|(_, wrong)| *wrong == Wrong::Absent) => {
+            Self::Artifacts(all) if all.iter().all(|(_, wrong)| *wrong == ArtifactDefect::Absent) => {
                 "write it, or remove it from `output_artifacts`".to_owned()
             }
             Self::Signal(_) | Self::Artifacts(_) => {
@@ -218,7 +218,7 @@ impl Refusal {
                     .to_owned()
             }
             Self::NothingAsked { ways, .. } if !ways.is_empty() => {
-                ways.iter().map(Way::hint).collect::<Vec<_>>().join("; or ")
+                ways.iter().map(NextAction::hint).collect::<Vec<_>>().join("; or ")
             }
             Self::NothingAsked { .. } => "run `anyhook workflow status` to see what is pending".to_owned(),
             Self::Nobody => "pass `--by NAME`".to_owned(),
@@ -226,15 +226,15 @@ impl Refusal {
     }
 }
 
-fn lines(faults: &[Fault]) -> String {
+fn lines(faults: &[SchemaViolation]) -> String {
     let start = std::iter::once(String::new());
-    start.chain(faults.iter().map(Fault::to_string)).collect::<Vec<_>>().join("\n  ")
+    start.chain(faults.iter().map(SchemaViolation::to_string)).collect::<Vec<_>>().join("\n  ")
 }
 
-fn artifacts(all: &[(String, Wrong)]) -> String {
+fn artifacts(all: &[(String, ArtifactDefect)]) -> String {
     let each = all.iter().map(|(path, wrong)| match wrong {
-        Wrong::Absent => format!("`{path}` is missing"),
-        Wrong::Faults(faults) => format!("`{path}` is not valid:{}", lines(faults)),
+        ArtifactDefect::Absent => format!("`{path}` is missing"),
+        ArtifactDefect::Faults(faults) => format!("`{path}` is not valid:{}", lines(faults)),
     });
     each.collect::<Vec<_>>().join("\n")
 }

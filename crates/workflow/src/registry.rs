@@ -16,10 +16,10 @@ use jiff::{SignedDuration, Timestamp};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::caller::Caller;
+use crate::caller::WorkflowCaller;
 use crate::error::WorkflowError;
 use crate::project::Project;
-use crate::state::State;
+use crate::state::WorkflowState;
 
 /// A project that is gone for so long is forgotten.
 const FORGOTTEN: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -29,7 +29,7 @@ const ENTRY_LIMIT: u64 = 64 * 1024;
 
 /// A workflow, as it was when its state was last written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct RegistryEntry {
     /// The project's root.
     pub project: PathBuf,
     /// The workflow's name.
@@ -49,17 +49,17 @@ pub struct Entry {
 }
 
 /// Returns the folder of the registry.
-pub(crate) fn folder(caller: &Caller) -> Option<PathBuf> {
+pub(crate) fn folder(caller: &WorkflowCaller) -> Option<PathBuf> {
     Some(StateDir::new(caller.places.state.as_ref()?).workflows())
 }
 
 /// Remembers a workflow whose state was written.
 ///
 /// Nothing depends on it that must not fail: an agent's sandbox may forbid to write there.
-pub(crate) fn remember(project: &Project, state: &State) {
+pub(crate) fn remember(project: &Project, state: &WorkflowState) {
     let Some(folder) = folder(&project.caller) else { return };
     let root = fs::canonicalize(&project.root).unwrap_or_else(|_| project.root.clone());
-    let entry = Entry {
+    let entry = RegistryEntry {
         workflow: state.workflow.clone(),
         id: state.id.clone(),
         status: state.status.name().to_owned(),
@@ -71,7 +71,7 @@ pub(crate) fn remember(project: &Project, state: &State) {
     let _ = write(&folder, &entry);
 }
 
-fn write(folder: &Path, entry: &Entry) -> std::io::Result<()> {
+fn write(folder: &Path, entry: &RegistryEntry) -> std::io::Result<()> {
     make(folder)?;
     AtomicFile::new(&file_of(folder, &entry.project)).replace(&serde_json::to_vec(entry)?)
 }
@@ -87,7 +87,7 @@ fn file_of(folder: &Path, project: &Path) -> PathBuf {
 }
 
 /// Returns every workflow that is remembered. Files that are not entries are passed over.
-pub fn all(caller: &Caller) -> Vec<Entry> {
+pub fn all(caller: &WorkflowCaller) -> Vec<RegistryEntry> {
     let Some(folder) = folder(caller) else { return Vec::new() };
     let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
     let files = files.filter(|path| path.extension().is_some_and(|end| end == "json"));
@@ -95,25 +95,25 @@ pub fn all(caller: &Caller) -> Vec<Entry> {
         let file = open_own(&path, OFlags::RDONLY).ok()?;
         serde_json::from_reader(file.take(ENTRY_LIMIT)).ok()
     });
-    let mut entries: Vec<Entry> = entries.collect();
+    let mut entries: Vec<RegistryEntry> = entries.collect();
     entries.sort_by(|one, other| one.project.cmp(&other.project));
     entries
 }
 
 /// A workflow that is remembered, as it is now.
 #[derive(Debug)]
-pub struct Listed {
+pub struct ListedEntry {
     /// As it was when its state was last written.
-    pub entry: Entry,
+    pub entry: RegistryEntry,
     /// As it is.
-    pub now: Found,
+    pub now: EntryStatus,
 }
 
 /// What there is of a workflow that is remembered.
 #[derive(Debug)]
-pub enum Found {
+pub enum EntryStatus {
     /// Its project, and where it is.
-    There(Box<(Project, State)>),
+    There(Box<(Project, WorkflowState)>),
     /// The project is not there, or has no workflow any more.
     Gone,
     /// It cannot be read.
@@ -121,29 +121,29 @@ pub enum Found {
 }
 
 /// Returns every workflow, as it is now. Projects that have been gone for long are forgotten.
-pub fn list(caller: &Caller, now: Timestamp) -> Vec<Listed> {
+pub fn list(caller: &WorkflowCaller, now: Timestamp) -> Vec<ListedEntry> {
     let mut listed = Vec::new();
     for entry in all(caller) {
         let found = look(&entry, caller);
-        if matches!(found, Found::Gone) && now.duration_since(entry.updated_at) > FORGOTTEN {
+        if matches!(found, EntryStatus::Gone) && now.duration_since(entry.updated_at) > FORGOTTEN {
             if let Some(folder) = folder(caller) {
                 let _ = fs::remove_file(file_of(&folder, &entry.project));
             }
             continue;
         }
-        listed.push(Listed { entry, now: found });
+        listed.push(ListedEntry { entry, now: found });
     }
     listed
 }
 
-fn look(entry: &Entry, caller: &Caller) -> Found {
+fn look(entry: &RegistryEntry, caller: &WorkflowCaller) -> EntryStatus {
     if !entry.project.is_dir() {
-        return Found::Gone;
+        return EntryStatus::Gone;
     }
     let read = Project::at(entry.project.clone(), caller.clone())
         .and_then(|project| Ok(project.state()?.map(|state| (project, state))));
     match read {
-        Ok(found) => found.map_or(Found::Gone, |found| Found::There(Box::new(found))),
-        Err(error) => Found::Unreadable(error),
+        Ok(found) => found.map_or(EntryStatus::Gone, |found| EntryStatus::There(Box::new(found))),
+        Err(error) => EntryStatus::Unreadable(error),
     }
 }

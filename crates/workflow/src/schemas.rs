@@ -1,7 +1,7 @@
 //! What artifacts must be: a JSON Schema for every kind, and what is wrong with one that does not
 //! keep to it.
 
-mod fault;
+mod violation;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,15 +10,15 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-pub use fault::Fault;
+pub use violation::SchemaViolation;
 
 /// A kind of artifact: one that anyhook itself reads or writes, or one of a method.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind(&'static Row);
+pub struct ArtifactKind(&'static KindRow);
 
 /// What is known about a kind of artifact.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct KindRow {
     /// The kind's name, such as `qa-output`.
     pub name: &'static str,
     /// Its JSON Schema.
@@ -30,12 +30,12 @@ pub struct Row {
 macro_rules! kinds {
     ($($constant:ident $name:literal $file:literal;)+) => {
         /// Every kind of artifact that anyhook itself reads or writes.
-        pub const OWN_KINDS: &[Kind] = &[$(Kind::$constant),+];
+        pub const OWN_KINDS: &[ArtifactKind] = &[$(ArtifactKind::$constant),+];
 
-        impl Kind {
+        impl ArtifactKind {
             $(
                 #[doc = concat!("`", $name, "`.")]
-                pub const $constant: Self = Self(&Row {
+                pub const $constant: Self = Self(&KindRow {
                     name: $name,
                     text: include_str!(concat!("schemas/", $name, ".json")),
                     file: Some($file),
@@ -55,9 +55,9 @@ kinds! {
     SECOND_OPINION "second-opinion-review" "second-opinion-review.json";
 }
 
-impl Kind {
+impl ArtifactKind {
     /// Makes a kind of a method.
-    pub(crate) fn new(row: &'static Row) -> Self {
+    pub(crate) fn new(row: &'static KindRow) -> Self {
         Self(row)
     }
 
@@ -78,15 +78,15 @@ impl Kind {
     }
 }
 
-impl PartialEq for Kind {
+impl PartialEq for ArtifactKind {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()
     }
 }
 
-impl Eq for Kind {}
+impl Eq for ArtifactKind {}
 
-impl fmt::Display for Kind {
+impl fmt::Display for ArtifactKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.name())
     }
@@ -105,9 +105,9 @@ pub enum SchemaError {
 
 /// A JSON Schema that is ready to be used.
 #[derive(Clone, Debug)]
-pub struct Schema(Validator);
+pub struct ArtifactSchema(Validator);
 
-impl Schema {
+impl ArtifactSchema {
     /// Takes a JSON Schema, draft-07 or later. All of it must be in its text: nothing is fetched.
     pub fn new(text: &str) -> Result<Self, SchemaError> {
         let value: Value =
@@ -123,9 +123,9 @@ impl Schema {
     }
 
     /// Returns everything that is wrong with a value, by place.
-    pub fn validate(&self, value: &Value) -> Vec<Fault> {
-        let mut faults: Vec<Fault> =
-            self.0.iter_errors(value).flat_map(|error| fault::faults(&error)).collect();
+    pub fn validate(&self, value: &Value) -> Vec<SchemaViolation> {
+        let mut faults: Vec<SchemaViolation> =
+            self.0.iter_errors(value).flat_map(|error| violation::faults(&error)).collect();
         faults.sort();
         faults.dedup();
         faults
@@ -137,20 +137,20 @@ impl Schema {
 static READY: LazyLock<Mutex<ReadySchemas>> = LazyLock::new(Mutex::default);
 
 /// A schema that cannot be read is none.
-type ReadySchemas = HashMap<&'static str, Option<Arc<Schema>>>;
+type ReadySchemas = HashMap<&'static str, Option<Arc<ArtifactSchema>>>;
 
-fn ready(kind: Kind) -> Option<Arc<Schema>> {
+fn ready(kind: ArtifactKind) -> Option<Arc<ArtifactSchema>> {
     let mut ready = READY.lock().unwrap_or_else(PoisonError::into_inner);
     let schema = ready.entry(kind.text());
-    schema.or_insert_with(|| Schema::new(kind.text()).ok().map(Arc::new)).clone()
+    schema.or_insert_with(|| ArtifactSchema::new(kind.text()).ok().map(Arc::new)).clone()
 }
 
 /// Returns everything that is wrong with an artifact of a kind; nothing, if it is as it must be.
-pub fn validate(kind: Kind, value: &Value) -> Vec<Fault> {
+pub fn validate(kind: ArtifactKind, value: &Value) -> Vec<SchemaViolation> {
     match ready(kind) {
         Some(schema) => schema.validate(value),
         // What cannot be checked does not pass.
-        None => vec![Fault::new("", format!("there is no schema for `{kind}`"))],
+        None => vec![SchemaViolation::new("", format!("there is no schema for `{kind}`"))],
     }
 }
 

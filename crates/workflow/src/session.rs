@@ -7,12 +7,12 @@ use anyhook_hosts::bus_event;
 use anyhook_model::bus::{AgentReport, AgentSignal, SignalKind};
 use anyhook_model::{BusEvent, Record};
 
-use crate::caller::Caller;
+use crate::caller::WorkflowCaller;
 use crate::error::WorkflowError;
 
 /// Says that the agent of a session is done, as the agent itself might by `anyhook emit`: the daemon
 /// ends the session.
-pub(crate) fn end(session: &str, caller: &Caller) -> Result<(), WorkflowError> {
+pub(crate) fn end(session: &str, caller: &WorkflowCaller) -> Result<(), WorkflowError> {
     let state = caller.places.state.as_deref().ok_or(WorkflowError::NoJournal)?;
     Engine::new(caller.places.clone()).journal(vec![end_of(session, caller)]).map_err(|error| {
         let journal = Journal::with(state, Settings::load(&caller.places, None).journal);
@@ -24,12 +24,12 @@ pub(crate) fn end(session: &str, caller: &Caller) -> Result<(), WorkflowError> {
 ///
 /// The supervisor would find out, too, but a moment later: an agent that rests meanwhile would be
 /// told that something is missing.
-pub(crate) fn end_of_own(agent: &str, caller: &Caller) -> Option<Record> {
+pub(crate) fn end_of_own(agent: &str, caller: &WorkflowCaller) -> Option<Record> {
     let session = caller.session.as_deref()?;
     (caller.agent.as_deref() == Some(agent)).then(|| end_of(session, caller))
 }
 
-fn end_of(session: &str, caller: &Caller) -> Record {
+fn end_of(session: &str, caller: &WorkflowCaller) -> Record {
     let report = AgentReport { agent: session.to_owned(), ..AgentReport::default() };
     let message = Some("its work was handed in".to_owned());
     let signal = AgentSignal { report, kind: SignalKind::Complete, message };

@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::definition::{Definition, StageDefinition};
+use super::definition::{StageDefinition, WorkflowDefinition};
 use super::digest::{digest, rules};
 use super::findings::Findings;
-use super::refusal::Refusal;
-use super::schemas::{Fault, Kind, validate};
-use super::words::{
+use super::refusal::WorkflowRefusal;
+use super::schemas::{ArtifactKind, SchemaViolation, validate};
+use super::vocabulary::{
     Asks, Decision, Mode, QaVerdict, ReviewStatus, Risk, StageStatus, Verdict, WorkflowStatus,
 };
 
@@ -22,7 +22,7 @@ pub const STATE_VERSION: u32 = 1;
 
 /// Where a workflow is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub struct WorkflowState {
     /// The version of the format.
     pub version: u32,
     /// The workflow's name.
@@ -103,7 +103,7 @@ pub struct StageState {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Findings>,
     /// What a person decided about it.
-    pub approval: Option<Word>,
+    pub approval: Option<RecordedDecision>,
     /// What needs a person's answer.
     pub asks: Option<Asks>,
     /// The test verdict.
@@ -146,7 +146,7 @@ pub struct ReviewState {
 
 /// What a person decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Word {
+pub struct RecordedDecision {
     /// What.
     pub decision: Decision,
     /// Who did it.
@@ -258,15 +258,15 @@ impl StageState {
     }
 }
 
-impl State {
+impl WorkflowState {
     /// Reads a state; says everything that is wrong with it.
-    pub fn read(value: &Value) -> Result<Self, Vec<Fault>> {
-        let faults = validate(Kind::STATE, value);
+    pub fn read(value: &Value) -> Result<Self, Vec<SchemaViolation>> {
+        let faults = validate(ArtifactKind::STATE, value);
         if !faults.is_empty() {
             return Err(faults);
         }
         serde_json::from_value(value.clone())
-            .map_err(|error| vec![Fault::new("", error.to_string())])
+            .map_err(|error| vec![SchemaViolation::new("", error.to_string())])
     }
 
     /// Returns it as it is written down.
@@ -280,16 +280,16 @@ impl State {
     }
 
     /// Says what keeps it from being a state of a definition, which may have changed since.
-    pub fn fits(&self, definition: &Definition) -> Option<Refusal> {
+    pub fn fits(&self, definition: &WorkflowDefinition) -> Option<WorkflowRefusal> {
         let is_other = || self.rules.as_ref().is_some_and(|known| *known != rules(definition));
         match self.names_fit(definition) {
-            Some(why) => Some(Refusal::OtherDefinition(why)),
-            None => is_other().then_some(Refusal::OtherRules),
+            Some(why) => Some(WorkflowRefusal::OtherDefinition(why)),
+            None => is_other().then_some(WorkflowRefusal::OtherRules),
         }
     }
 
     /// Says which stage or review keeps it from being a state of a definition, whatever its rules.
-    pub(super) fn names_fit(&self, definition: &Definition) -> Option<String> {
+    pub(super) fn names_fit(&self, definition: &WorkflowDefinition) -> Option<String> {
         let is_there = |name: &String| definition.stage(name).is_some();
         if let Some(name) = self.stages.keys().find(|name| !is_there(name)) {
             return Some(format!("the workflow has no stages `{name}`"));

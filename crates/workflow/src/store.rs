@@ -11,7 +11,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhook_engine::faults;
+use anyhook_engine::failpoints;
 use anyhook_engine::file_lock::lock_within;
 use anyhook_engine::regular_file::open_regular;
 use rustix::fs::OFlags;
@@ -19,11 +19,11 @@ use rustix::fs::OFlags;
 use crate::error::{FileError, FileKind, Unreadable, WorkflowError};
 use crate::project::{Project, write_whole};
 use crate::registry;
-use crate::schemas::Kind;
-use crate::state::State;
+use crate::schemas::ArtifactKind;
+use crate::state::WorkflowState;
 
 /// The lock is held only for as long as it takes to read some files and to write one.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a process that waits for the lock tries to get it.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -35,7 +35,7 @@ pub const FAULT_POINTS: &[&str] =
 impl Project {
     /// Returns the state file.
     pub fn state_file(&self) -> PathBuf {
-        self.system().join(Kind::STATE.file())
+        self.system().join(ArtifactKind::STATE.file())
     }
 
     /// Returns the file of the state before the last change.
@@ -44,36 +44,40 @@ impl Project {
     }
 
     /// Reads the state; none if the workflow was not begun.
-    pub fn state(&self) -> Result<Option<State>, WorkflowError> {
+    pub fn state(&self) -> Result<Option<WorkflowState>, WorkflowError> {
         self.read_state(&self.state_file(), FileKind::State)
     }
 
     /// Reads the state before the last change, if there is one.
-    pub(crate) fn previous_state(&self) -> Result<Option<State>, WorkflowError> {
+    pub(crate) fn previous_state(&self) -> Result<Option<WorkflowState>, WorkflowError> {
         self.read_state(&self.previous_file(), FileKind::PreviousState)
     }
 
-    fn read_state(&self, file: &Path, kind: FileKind) -> Result<Option<State>, WorkflowError> {
+    fn read_state(
+        &self,
+        file: &Path,
+        kind: FileKind,
+    ) -> Result<Option<WorkflowState>, WorkflowError> {
         let path = file.strip_prefix(&self.root).unwrap_or(file).to_string_lossy().into_owned();
         let value = match self.read_json(&path) {
             Ok(value) => value,
             Err(Unreadable::Absent) => return Ok(None),
             Err(error) => return Err(WorkflowError::file(kind, &path, error)),
         };
-        State::read(&value)
+        WorkflowState::read(&value)
             .map(Some)
             .map_err(|faults| WorkflowError::file(kind, &path, FileError::Invalid(faults)))
     }
 
     /// Reads the state of a workflow that was begun and goes by the rules of its definition.
-    pub fn begun(&self) -> Result<State, WorkflowError> {
+    pub fn begun(&self) -> Result<WorkflowState, WorkflowError> {
         let state = self.state()?.ok_or(WorkflowError::NotBegun)?;
         self.check_fit(&state)?;
         Ok(state)
     }
 
     /// Looks whether a state goes by the rules of the definition.
-    pub(crate) fn check_fit(&self, state: &State) -> Result<(), WorkflowError> {
+    pub(crate) fn check_fit(&self, state: &WorkflowState) -> Result<(), WorkflowError> {
         state.fits(&self.definition).map_or(Ok(()), |refusal| Err(refusal.into()))
     }
 
@@ -85,7 +89,7 @@ impl Project {
         // The folder is the project's: what is in the lock's place may be anything.
         let file = open_regular(&path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)
             .map_err(|error| WorkflowError::LockUnusable { path: path.clone(), error })?;
-        match lock_within(PATIENCE, LOOK_EVERY, || file.try_lock()) {
+        match lock_within(TIMEOUT, LOOK_EVERY, || file.try_lock()) {
             Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => Err(WorkflowError::Locked(path)),
             Err(TryLockError::Error(error)) => Err(WorkflowError::At { path, error }),
@@ -93,14 +97,14 @@ impl Project {
     }
 
     /// Writes the state. The caller holds the lock.
-    pub(crate) fn write(&self, state: &State) -> Result<(), WorkflowError> {
+    pub(crate) fn write(&self, state: &WorkflowState) -> Result<(), WorkflowError> {
         let file = self.state_file();
         let bytes = serde_json::to_vec_pretty(&state.to_json()).map_err(std::io::Error::from)?;
-        faults::point("workflow.state.begun");
+        failpoints::point("workflow.state.begun");
         self.keep_previous()?;
-        faults::point("workflow.state.kept");
+        failpoints::point("workflow.state.kept");
         write_whole(&file, &bytes).map_err(WorkflowError::at(file))?;
-        faults::point("workflow.state.written");
+        failpoints::point("workflow.state.written");
         registry::remember(self, state);
         Ok(())
     }
@@ -121,7 +125,7 @@ mod tests {
     #[test]
     fn every_fault_point_is_passed_once() {
         let source = include_str!("store.rs");
-        let calls = source.split("faults::point(\"").skip(1);
+        let calls = source.split("failpoints::point(\"").skip(1);
         let passed: Vec<&str> = calls.filter_map(|rest| rest.split('"').next()).collect();
         assert_eq!(passed, FAULT_POINTS);
     }

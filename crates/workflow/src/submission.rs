@@ -5,26 +5,26 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::briefing::Briefing;
-use crate::definition::{ArtifactDefinition, Definition};
+use crate::definition::{ArtifactDefinition, WorkflowDefinition};
 use crate::error::{FileKind, Unreadable, WorkflowError};
 use crate::event::agent_named;
-use crate::machine::{self, Artifacts, Effects, OwnSchemas, Submission};
+use crate::machine::{self, Artifacts, OwnSchemas, SignalSubmission, WorkflowEffects};
 use crate::project::Project;
-use crate::refusal::{Refusal, Wrong};
-use crate::schemas::{Fault, Kind};
-use crate::state::State;
+use crate::refusal::{ArtifactDefect, WorkflowRefusal};
+use crate::schemas::{ArtifactKind, SchemaViolation};
+use crate::state::WorkflowState;
 
 /// A signal with all that belongs to it, as it was on the disk.
 #[derive(Debug)]
-pub(crate) struct HandedIn {
+pub(crate) struct LoadedSubmission {
     signal: Value,
     artifacts: Artifacts,
     /// What is there and cannot be read.
-    unreadable: BTreeMap<String, Vec<Fault>>,
+    unreadable: BTreeMap<String, Vec<SchemaViolation>>,
     schemas: OwnSchemas,
 }
 
-impl HandedIn {
+impl LoadedSubmission {
     /// Reads the artifacts that the signal's stage makes, whether or not the signal names them.
     pub(crate) fn read(project: &Project, signal: Value) -> Result<Self, WorkflowError> {
         let text = |name: &str| signal.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -37,7 +37,7 @@ impl HandedIn {
                 Ok(value) => drop(artifacts.insert(path, value)),
                 Err(Unreadable::Absent) => {}
                 Err(error) => {
-                    unreadable.insert(path, vec![Fault::new("", error.to_string())]);
+                    unreadable.insert(path, vec![SchemaViolation::new("", error.to_string())]);
                 }
             }
         }
@@ -47,22 +47,25 @@ impl HandedIn {
     /// Says what becomes of a state with it. Nothing is written.
     pub(crate) fn complete(
         &self,
-        definition: &Definition,
-        state: &State,
-    ) -> Result<(State, Effects), Refusal> {
+        definition: &WorkflowDefinition,
+        state: &WorkflowState,
+    ) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal> {
         let at = anyhook_engine::now();
         let Self { signal, artifacts, schemas, unreadable } = self;
-        let completed =
-            machine::complete(definition, state, Submission { signal, artifacts, schemas, at });
+        let completed = machine::complete(
+            definition,
+            state,
+            SignalSubmission { signal, artifacts, schemas, at },
+        );
         completed.map_err(|refusal| match refusal {
             // For the machine, an artifact that cannot be read is absent; what is wrong with it is
             // known here.
-            Refusal::Artifacts(wrong) => {
-                let known = |(path, wrong): (String, Wrong)| {
-                    let why = unreadable.get(&path).cloned().map(Wrong::Faults);
+            WorkflowRefusal::Artifacts(wrong) => {
+                let known = |(path, wrong): (String, ArtifactDefect)| {
+                    let why = unreadable.get(&path).cloned().map(ArtifactDefect::Faults);
                     (path, why.unwrap_or(wrong))
                 };
-                Refusal::Artifacts(wrong.into_iter().map(known).collect())
+                WorkflowRefusal::Artifacts(wrong.into_iter().map(known).collect())
             }
             other => other,
         })
@@ -70,7 +73,10 @@ impl HandedIn {
 }
 
 /// Returns what a stage or a review makes.
-fn artifacts_of<'all>(definition: &'all Definition, name: &str) -> &'all [ArtifactDefinition] {
+fn artifacts_of<'all>(
+    definition: &'all WorkflowDefinition,
+    name: &str,
+) -> &'all [ArtifactDefinition] {
     let stage = definition.stage(name).map(|stage| stage.artifacts.as_slice());
     let review = || definition.review(name).map(|review| review.artifacts.as_slice());
     stage.or_else(review).unwrap_or_default()
@@ -79,7 +85,7 @@ fn artifacts_of<'all>(definition: &'all Definition, name: &str) -> &'all [Artifa
 impl Project {
     /// Returns where an agent's signal is, below the project.
     pub fn signal_path(&self, agent: &str) -> String {
-        self.definition.path(agent, Kind::SIGNAL.file())
+        self.definition.path(agent, ArtifactKind::SIGNAL.file())
     }
 
     /// Reads an agent's signal, from its folder.
@@ -93,14 +99,14 @@ impl Project {
     pub fn check_submission_of(&self, agent: &str) -> Result<(), WorkflowError> {
         let Some(state) = self.state()? else { return Ok(()) };
         let Some(signal) = self.signal_of(&state, agent)? else { return Ok(()) };
-        HandedIn::read(self, signal)?.complete(&self.definition, &state)?;
+        LoadedSubmission::read(self, signal)?.complete(&self.definition, &state)?;
         Ok(())
     }
 
     /// Reads the signal of an agent that is to hand in its work; none if it is not its turn.
     pub(crate) fn signal_of(
         &self,
-        state: &State,
+        state: &WorkflowState,
         agent: &str,
     ) -> Result<Option<Value>, WorkflowError> {
         if !machine::next(&self.definition, state).iter().any(|one| one.agent == agent) {
@@ -131,7 +137,7 @@ impl Project {
 }
 
 /// Says why a signal cannot be the one that an agent is to hand in.
-fn wrong_signal(signal: &Value, state: &State, agent: &str) -> Option<String> {
+fn wrong_signal(signal: &Value, state: &WorkflowState, agent: &str) -> Option<String> {
     let told = signal.get("agent").and_then(Value::as_str).unwrap_or(agent);
     if told != agent {
         return Some(format!("it is for `{told}`"));

@@ -4,10 +4,10 @@
 //! started as a session of the daemon, one that works and is not to any more is ended. So the loop
 //! may be killed at any time: the agents go on, and the next one finds them.
 
+mod backoff;
 mod daemon;
-mod help;
 mod lock;
-mod pause;
+mod mcp_assists;
 mod plan;
 
 use std::collections::BTreeMap;
@@ -18,19 +18,19 @@ use std::time::{Duration, Instant};
 use anyhook_engine::now;
 use anyhook_engine::wait::try_poll;
 use anyhook_model::RecordId;
-use anyhook_model::pipeline::{Phase, PipelineView, Plan};
+use anyhook_model::pipeline::{PipelinePhase, PipelinePlan, PipelineView};
 
-use self::daemon::Daemon;
-use self::help::Help;
+use self::daemon::DaemonHandle;
+use self::mcp_assists::McpAssists;
 use crate::error::WorkflowError;
-use crate::gate::Gate;
+use crate::gate::StageGate;
 use crate::machine::{self, Invocation};
 use crate::project::Project;
-use crate::question::{LOOK_EVERY, Question};
+use crate::question::{LOOK_EVERY, OpenQuestion};
 use crate::session;
-use crate::state::State;
-use crate::transaction::Changed;
-use crate::words::{ReviewStatus, WorkflowStatus};
+use crate::state::WorkflowState;
+use crate::transaction::StateChange;
+use crate::vocabulary::{ReviewStatus, WorkflowStatus};
 
 pub use self::plan::{Starter, work_of};
 
@@ -53,12 +53,12 @@ pub struct StartOptions {
 /// What is told of all that happens while a workflow runs.
 pub trait Observer {
     /// The state may have changed since it was last told of.
-    fn state(&mut self, state: &State) -> io::Result<()>;
+    fn state(&mut self, state: &WorkflowState) -> io::Result<()>;
     /// An agent was started.
     fn started(
         &mut self,
         work: &Invocation,
-        plan: &Plan,
+        plan: &PipelinePlan,
         pipeline: &PipelineView,
     ) -> io::Result<()>;
     /// These agents are at work, and are to be.
@@ -66,7 +66,7 @@ pub trait Observer {
     /// An agent ended, or took too long, before it was done. The state says what becomes of that.
     fn worked_in_vain(&mut self, pipeline: &PipelineView) -> io::Result<()>;
     /// A person is asked through the daemon.
-    fn asked(&mut self, gate: &Gate) -> io::Result<()>;
+    fn asked(&mut self, gate: &StageGate) -> io::Result<()>;
     /// There is no documentation or second opinion, which stops nothing.
     fn no_help(&mut self, stage: &str, what: &str, why: &str) -> io::Result<()>;
     /// What happened could not be journaled.
@@ -77,7 +77,7 @@ pub trait Observer {
 #[derive(Debug)]
 pub enum RunEnd {
     /// Nothing more is to be done now.
-    AtRest(Box<State>),
+    AtRest(Box<WorkflowState>),
     /// It was interrupted: these agents go on.
     Interrupted(Vec<PipelineView>),
 }
@@ -87,12 +87,12 @@ pub enum RunEnd {
 pub struct Supervisor<'all> {
     project: &'all Project,
     starter: Starter<'all>,
-    daemon: Daemon<'all>,
-    help: Help<'all>,
+    daemon: DaemonHandle<'all>,
+    help: McpAssists<'all>,
     /// Whether a person is asked through the daemon at a gate.
     asks: bool,
     /// What a person is being asked, by stage.
-    questions: BTreeMap<String, Question>,
+    questions: BTreeMap<String, OpenQuestion>,
     /// Pipelines whose agent was told that it is done, and when.
     told_to_end: BTreeMap<RecordId, Instant>,
     _lock: File,
@@ -103,7 +103,7 @@ impl<'all> Supervisor<'all> {
     /// to work can be started. Without `asks`, a run ends where a person is to decide.
     pub fn new(
         project: &'all Project,
-        state: &State,
+        state: &WorkflowState,
         options: &'all StartOptions,
         asks: bool,
     ) -> Result<Self, WorkflowError> {
@@ -116,8 +116,8 @@ impl<'all> Supervisor<'all> {
         Ok(Self {
             project,
             starter,
-            daemon: Daemon::new(&project.caller, options)?,
-            help: Help::new(project),
+            daemon: DaemonHandle::new(&project.caller, options)?,
+            help: McpAssists::new(project),
             asks,
             questions: BTreeMap::new(),
             told_to_end: BTreeMap::new(),
@@ -141,7 +141,10 @@ impl<'all> Supervisor<'all> {
 
     /// Looks once at everything and does what is to be done. Returns the state if nothing more is to
     /// be done.
-    fn step(&mut self, observer: &mut dyn Observer) -> Result<Option<State>, WorkflowError> {
+    fn step(
+        &mut self,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<WorkflowState>, WorkflowError> {
         // The pipelines first: an agent that ended before that has said in the state what it had to
         // say.
         let Some(pipelines) = self.daemon.pipelines()? else { return Ok(None) };
@@ -183,7 +186,7 @@ impl<'all> Supervisor<'all> {
                 (&other.stage, &other.reviewed) == (&work.stage, &work.reviewed)
             });
             if !is_at_work
-                && pause::is_over(&state, work, now())
+                && backoff::is_over(&state, work, now())
                 && self.help.is_documented(work, observer)?
             {
                 self.start(&state, work, observer)?;
@@ -213,10 +216,11 @@ impl<'all> Supervisor<'all> {
         work: &Invocation,
         pipeline: &PipelineView,
         observer: &mut dyn Observer,
-    ) -> Result<State, WorkflowError> {
+    ) -> Result<WorkflowState, WorkflowError> {
         let definition = &self.project.definition;
-        let late =
-            |state: &State| machine::late(definition, state, std::slice::from_ref(work), now());
+        let late = |state: &WorkflowState| {
+            machine::late(definition, state, std::slice::from_ref(work), now())
+        };
         in_vain(self.project.change(late)?, pipeline, observer)
     }
 
@@ -226,23 +230,23 @@ impl<'all> Supervisor<'all> {
         work: &Invocation,
         pipeline: &PipelineView,
         observer: &mut dyn Observer,
-    ) -> Result<State, WorkflowError> {
+    ) -> Result<WorkflowState, WorkflowError> {
         let definition = &self.project.definition;
         let why = pipeline.why.as_deref();
         let reason = match pipeline.phase {
-            Phase::Completed => {
+            PipelinePhase::Completed => {
                 format!("its agent ended without completing it ({})", why.unwrap_or("it is done"))
             }
             phase => format!("its agent {}: {}", phase.name(), why.unwrap_or("unknown reason")),
         };
-        let lost = |state: &State| machine::lost(definition, state, work, &reason, now());
+        let lost = |state: &WorkflowState| machine::lost(definition, state, work, &reason, now());
         in_vain(self.project.change(lost)?, pipeline, observer)
     }
 
     /// Ends an agent that is not to work any more.
     fn end(
         &mut self,
-        state: &State,
+        state: &WorkflowState,
         id: &str,
         work: &Invocation,
         pipeline: &PipelineView,
@@ -260,7 +264,7 @@ impl<'all> Supervisor<'all> {
 
     fn start(
         &mut self,
-        state: &State,
+        state: &WorkflowState,
         work: &Invocation,
         observer: &mut dyn Observer,
     ) -> Result<(), WorkflowError> {
@@ -272,11 +276,15 @@ impl<'all> Supervisor<'all> {
     }
 
     /// Has a person asked at every gate, if that is wanted; tells whether one is asked.
-    fn ask(&mut self, state: &State, observer: &mut dyn Observer) -> Result<bool, WorkflowError> {
+    fn ask(
+        &mut self,
+        state: &WorkflowState,
+        observer: &mut dyn Observer,
+    ) -> Result<bool, WorkflowError> {
         if !self.asks {
             return Ok(false);
         }
-        let gates = Gate::all(self.project, state);
+        let gates = StageGate::all(self.project, state);
         // What was decided elsewhere is withdrawn.
         self.questions.retain(|_, asked| gates.iter().any(|gate| gate.is_same(&asked.gate)));
         for gate in &gates {
@@ -288,7 +296,7 @@ impl<'all> Supervisor<'all> {
                 }
                 None => {
                     observer.asked(gate)?;
-                    let asked = Question::ask(gate, &self.project.caller, None)?;
+                    let asked = OpenQuestion::ask(gate, &self.project.caller, None)?;
                     self.questions.insert(gate.stage.clone(), asked);
                 }
             }
@@ -299,10 +307,10 @@ impl<'all> Supervisor<'all> {
     /// Looks whether a person has answered whose answer was not applied; if not, this is the end.
     fn at_rest(
         &mut self,
-        state: State,
+        state: WorkflowState,
         observer: &mut dyn Observer,
-    ) -> Result<Option<State>, WorkflowError> {
-        let gates = Gate::all(self.project, &state);
+    ) -> Result<Option<WorkflowState>, WorkflowError> {
+        let gates = StageGate::all(self.project, &state);
         if gates.is_empty() {
             return Ok(Some(state));
         }
@@ -328,10 +336,10 @@ impl<'all> Supervisor<'all> {
 
 /// Tells what became of an agent that worked in vain.
 fn in_vain(
-    changed: Changed,
+    changed: StateChange,
     pipeline: &PipelineView,
     observer: &mut dyn Observer,
-) -> Result<State, WorkflowError> {
+) -> Result<WorkflowState, WorkflowError> {
     tell_journal(&changed, observer)?;
     if !changed.effects.is_unchanged {
         observer.state(&changed.state)?;
@@ -340,12 +348,12 @@ fn in_vain(
     Ok(changed.state)
 }
 
-fn tell_journal(changed: &Changed, observer: &mut dyn Observer) -> io::Result<()> {
+fn tell_journal(changed: &StateChange, observer: &mut dyn Observer) -> io::Result<()> {
     changed.not_journaled.as_ref().map_or(Ok(()), |error| observer.not_journaled(error))
 }
 
 /// Tells whether what an agent was to do is completed, in the attempt that it was started for.
-fn is_completed(state: &State, work: &Invocation) -> bool {
+fn is_completed(state: &WorkflowState, work: &Invocation) -> bool {
     let Some(stage) = state.stages.get(work.reviewed.as_ref().unwrap_or(&work.stage)) else {
         return false;
     };

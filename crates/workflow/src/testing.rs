@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use crate::definition::{self, Definition, Reading};
+use crate::definition::{self, ParsedDefinition, WorkflowDefinition};
 use crate::method::Method;
-use crate::schemas::Kind;
+use crate::schemas::ArtifactKind;
 
 /// The folder of the method.
 const FOLDER: &str =
@@ -22,16 +22,16 @@ pub fn method() -> &'static Method {
 }
 
 /// Returns one of its kinds of artifacts, or one of anyhook's own.
-pub fn kind(name: &str) -> Kind {
+pub fn kind(name: &str) -> ArtifactKind {
     method().kind(name).unwrap()
 }
 
 /// Returns its workflow.
-pub fn default() -> Definition {
+pub fn default() -> WorkflowDefinition {
     method().definition().clone()
 }
 
 /// Reads a `workflow.toml` that may name its schemas.
-pub fn read(text: &str) -> Reading {
+pub fn read(text: &str) -> ParsedDefinition {
     definition::read(text, method())
 }

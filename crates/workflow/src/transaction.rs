@@ -11,21 +11,21 @@ use anyhook_model::{EventKind, Payload, Record};
 use serde_json::Value;
 
 use crate::error::WorkflowError;
-use crate::machine::{self, Choice, Effects, Start};
+use crate::machine::{self, NewWorkflow, PersonDecision, WorkflowEffects};
 use crate::project::Project;
-use crate::refusal::Refusal;
-use crate::state::{HistoryLine, State};
-use crate::submission::HandedIn;
-use crate::words::{Mode, Risk};
+use crate::refusal::WorkflowRefusal;
+use crate::state::{HistoryLine, WorkflowState};
+use crate::submission::LoadedSubmission;
+use crate::vocabulary::{Mode, Risk};
 use crate::{session, watcher};
 
 /// What came of a change.
 #[derive(Debug)]
-pub struct Changed {
+pub struct StateChange {
     /// The state as it is now.
-    pub state: State,
+    pub state: WorkflowState,
     /// What happened, and what is to be done.
-    pub effects: Effects,
+    pub effects: WorkflowEffects,
     /// Why it could not be journaled, as in the sandbox of an agent. It has happened all the same.
     pub not_journaled: Option<io::Error>,
 }
@@ -43,7 +43,7 @@ pub enum Replacement {
 #[derive(Debug)]
 pub struct Replaced {
     /// What came of it.
-    pub changed: Changed,
+    pub changed: StateChange,
     /// The path of the file that the state before was copied to, if there was one.
     pub kept: Option<String>,
 }
@@ -51,7 +51,7 @@ pub struct Replaced {
 /// A change that is under way: the lock is held, the state was read.
 struct Transaction<'project> {
     project: &'project Project,
-    before: State,
+    before: WorkflowState,
     _lock: File,
 }
 
@@ -70,11 +70,11 @@ impl<'project> Transaction<'project> {
     /// Writes and journals what was decided.
     fn commit(
         self,
-        (state, effects): (State, Effects),
+        (state, effects): (WorkflowState, WorkflowEffects),
         ended: Option<Record>,
-    ) -> Result<Changed, WorkflowError> {
+    ) -> Result<StateChange, WorkflowError> {
         if effects.is_unchanged {
-            return Ok(Changed { state, effects, not_journaled: None });
+            return Ok(StateChange { state, effects, not_journaled: None });
         }
         write_and_journal(self.project, state, effects, ended)
     }
@@ -82,11 +82,11 @@ impl<'project> Transaction<'project> {
 
 impl Project {
     /// Begins the workflow; tells whether it was not begun before.
-    pub fn begin(&self) -> Result<(Changed, bool), WorkflowError> {
+    pub fn begin(&self) -> Result<(StateChange, bool), WorkflowError> {
         let _lock = self.lock()?;
         if let Some(state) = self.state()? {
-            let effects = Effects { is_unchanged: true, ..Effects::default() };
-            return Ok((Changed { state, effects, not_journaled: None }, false));
+            let effects = WorkflowEffects { is_unchanged: true, ..WorkflowEffects::default() };
+            return Ok((StateChange { state, effects, not_journaled: None }, false));
         }
         let (state, effects) = self.fresh_state()?;
         Ok((write_and_journal(self, state, effects, None)?, true))
@@ -95,8 +95,8 @@ impl Project {
     /// Changes the state of a workflow that goes by the rules of its definition.
     pub fn change(
         &self,
-        decide: impl FnOnce(&State) -> Result<(State, Effects), Refusal>,
-    ) -> Result<Changed, WorkflowError> {
+        decide: impl FnOnce(&WorkflowState) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal>,
+    ) -> Result<StateChange, WorkflowError> {
         let open = Transaction::begin(self)?.ok_or(WorkflowError::NotBegun)?;
         self.check_fit(&open.before)?;
         let decided = decide(&open.before)?;
@@ -104,19 +104,20 @@ impl Project {
     }
 
     /// Has the workflow go on by the rules that its definition has now.
-    pub fn accept_rules(&self, choice: Choice<'_>) -> Result<Changed, WorkflowError> {
+    pub fn accept_rules(&self, choice: PersonDecision<'_>) -> Result<StateChange, WorkflowError> {
         let open = Transaction::begin(self)?.ok_or(WorkflowError::NotBegun)?;
         let decided = machine::accept_rules(&self.definition, &open.before, choice)?;
         open.commit(decided, None)
     }
 
     /// Takes in an agent's signal and the artifacts that belong to it.
-    pub fn submit(&self, signal: Value) -> Result<Changed, WorkflowError> {
+    pub fn submit(&self, signal: Value) -> Result<StateChange, WorkflowError> {
         let open = Transaction::begin(self)?.ok_or(WorkflowError::NotBegun)?;
         self.check_fit(&open.before)?;
         let agent = signal.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned();
         self.check_speaker(&agent)?;
-        let decided = HandedIn::read(self, signal)?.complete(&self.definition, &open.before)?;
+        let decided =
+            LoadedSubmission::read(self, signal)?.complete(&self.definition, &open.before)?;
         let ended = session::end_of_own(&agent, &self.caller);
         open.commit(decided, ended)
     }
@@ -125,10 +126,11 @@ impl Project {
     /// the workflow was not begun.
     ///
     /// Its session goes on: a hook asks at its end, which is not to be ended a second time.
-    pub fn submit_of(&self, agent: &str) -> Result<Option<Changed>, WorkflowError> {
+    pub fn submit_of(&self, agent: &str) -> Result<Option<StateChange>, WorkflowError> {
         let Some(open) = Transaction::begin(self)? else { return Ok(None) };
         let Some(signal) = self.signal_of(&open.before, agent)? else { return Ok(None) };
-        let decided = HandedIn::read(self, signal)?.complete(&self.definition, &open.before)?;
+        let decided =
+            LoadedSubmission::read(self, signal)?.complete(&self.definition, &open.before)?;
         open.commit(decided, None).map(Some)
     }
 
@@ -163,7 +165,11 @@ impl Project {
         };
         state.history.push(line.clone());
         let asked = state.stages.iter().filter_map(|(name, one)| Some((name.clone(), one.asks?)));
-        let effects = Effects { ask: asked.collect(), told: vec![line], ..Effects::default() };
+        let effects = WorkflowEffects {
+            ask: asked.collect(),
+            told: vec![line],
+            ..WorkflowEffects::default()
+        };
         Ok(Replaced { changed: write_and_journal(self, state, effects, None)?, kept })
     }
 
@@ -180,10 +186,10 @@ impl Project {
     }
 
     /// Returns a state in which everything is still to be done.
-    fn fresh_state(&self) -> Result<(State, Effects), WorkflowError> {
+    fn fresh_state(&self) -> Result<(WorkflowState, WorkflowEffects), WorkflowError> {
         let config = self.config()?.unwrap_or_default();
         let told = |name: &str| config.get(name).and_then(Value::as_str).map(str::to_owned);
-        let start = Start {
+        let start = NewWorkflow {
             id: new_id().to_string(),
             mode: told("execution_mode").as_deref().and_then(Mode::find),
             risk: told("risk_level").as_deref().and_then(Risk::find),
@@ -196,10 +202,10 @@ impl Project {
 /// caller holds the lock.
 fn write_and_journal(
     project: &Project,
-    state: State,
-    effects: Effects,
+    state: WorkflowState,
+    effects: WorkflowEffects,
     ended: Option<Record>,
-) -> Result<Changed, WorkflowError> {
+) -> Result<StateChange, WorkflowError> {
     project.write(&state)?;
     let told = effects.told.iter().map(|line| record(project, line));
     let records = told.chain(ended).collect();
@@ -207,7 +213,7 @@ fn write_and_journal(
     if !effects.ask.is_empty() {
         watcher::announce(&project.caller);
     }
-    Ok(Changed { state, effects, not_journaled: journaled.err() })
+    Ok(StateChange { state, effects, not_journaled: journaled.err() })
 }
 
 fn record(project: &Project, line: &HistoryLine) -> Record {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::definition::{ArtifactDefinition, SchemaChoice};
 use crate::error::WorkflowError;
 use crate::project::{CONFIG, Project};
-use crate::schemas::{Fault, Kind, validate};
+use crate::schemas::{ArtifactKind, SchemaViolation, validate};
 
 /// What was found out about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Validated {
     /// The schema that it is to keep to; none if there is none.
     pub schema: Option<String>,
     /// What is wrong with it.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<SchemaViolation>,
 }
 
 impl Project {
@@ -29,7 +29,9 @@ impl Project {
             paths.extend(made);
             paths.push(self.signal_path(agent));
         }
-        for kind in [Kind::STATE, Kind::CONTEXT_REFRESH, Kind::SECOND_OPINION] {
+        for kind in
+            [ArtifactKind::STATE, ArtifactKind::CONTEXT_REFRESH, ArtifactKind::SECOND_OPINION]
+        {
             paths.push(self.system_path(kind.file()));
         }
         paths.retain(|path| self.root.join(path).symlink_metadata().is_ok());
@@ -43,14 +45,16 @@ impl Project {
     pub fn validate_file(&self, path: &str) -> Result<Validated, WorkflowError> {
         let choice = self.schema_choice(path);
         let faults = match (self.read_json(path), &choice) {
-            (Err(error), _) => vec![Fault::new("", error.to_string())],
+            (Err(error), _) => vec![SchemaViolation::new("", error.to_string())],
             (Ok(value), Some(SchemaChoice::Kind(kind))) => validate(*kind, &value),
             (Ok(value), Some(SchemaChoice::File(file))) => {
                 let schemas = self.own_schemas()?;
                 schemas.get(&file.text).map(|schema| schema.validate(&value)).unwrap_or_default()
             }
             // What cannot be checked does not pass.
-            (Ok(_), None) => vec![Fault::new("", format!("there is no schema for `{path}`"))],
+            (Ok(_), None) => {
+                vec![SchemaViolation::new("", format!("there is no schema for `{path}`"))]
+            }
         };
         let schema = choice.map(|choice| match choice {
             SchemaChoice::Kind(kind) => kind.to_string(),

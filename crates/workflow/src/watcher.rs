@@ -14,17 +14,17 @@ use std::time::{Duration, SystemTime};
 
 use anyhook_engine::file_lock::lock_within;
 use anyhook_engine::regular_file::open_own;
-use anyhook_socket::Folder;
+use anyhook_socket::DaemonFolder;
 use jiff::SignedDuration;
 use rustix::fs::OFlags;
 
-use crate::caller::Caller;
-use crate::gate::Gate;
+use crate::caller::WorkflowCaller;
+use crate::gate::StageGate;
 use crate::opinion::{WITHIN, opinion_since};
 use crate::project::{Project, definition_file};
-use crate::question::Question;
+use crate::question::OpenQuestion;
 use crate::registry;
-use crate::state::State;
+use crate::state::WorkflowState;
 
 /// How often states are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -34,9 +34,9 @@ const TURN: Duration = Duration::from_secs(3);
 
 /// Sees to it that a daemon runs, which has people asked. Never waits and never fails: without a
 /// daemon run `anyhook workflow status` to see what is pending.
-pub fn announce(caller: &Caller) {
+pub fn announce(caller: &WorkflowCaller) {
     let Some(state) = caller.places.state.as_deref() else { return };
-    let folder = Folder::of_state(state);
+    let folder = DaemonFolder::in_state_dir(state);
     // A person stopped it: `workflow status` says what is asked.
     if folder.is_stopped() {
         return;
@@ -49,14 +49,14 @@ pub fn announce(caller: &Caller) {
 }
 
 /// Is the process that asks.
-pub fn run(caller: &Caller) {
+pub fn run(caller: &WorkflowCaller) {
     // The daemon's end must not end an answer half-way.
     let _ = rustix::process::setsid();
     let Some(_turn) = registry::folder(caller).and_then(|folder| take_turn(&folder)) else {
         return;
     };
-    let mut watched = Watched::default();
-    let mut questions: BTreeMap<(PathBuf, String), Question> = BTreeMap::new();
+    let mut watched = WatchedWorkflows::default();
+    let mut questions: BTreeMap<(PathBuf, String), OpenQuestion> = BTreeMap::new();
     loop {
         watched.look(caller);
         questions.retain(|(root, _), asked| {
@@ -70,7 +70,7 @@ pub fn run(caller: &Caller) {
             for (name, _) in asked {
                 is_asked = true;
                 let key = (root.clone(), name.clone());
-                match questions.get(&key).map(Question::answer) {
+                match questions.get(&key).map(OpenQuestion::answer) {
                     Some(Ok(Some(resolution))) => {
                         // What cannot be applied stays answered: it is not asked a second time.
                         let _ = questions[&key].gate.apply(project, &resolution);
@@ -80,8 +80,8 @@ pub fn run(caller: &Caller) {
                     Some(Err(_)) => return,
                     None if awaits_opinion(project, state, name) => {}
                     None => {
-                        let gate = Gate::of(project, state, name);
-                        let asked = gate.and_then(|gate| Question::hold(&gate, caller).ok());
+                        let gate = StageGate::of(project, state, name);
+                        let asked = gate.and_then(|gate| OpenQuestion::hold(&gate, caller).ok());
                         questions.extend(asked.map(|asked| (key, asked)));
                     }
                 }
@@ -104,7 +104,7 @@ fn take_turn(folder: &Path) -> Option<File> {
 
 /// Tells whether another model is still being asked about a stage: people decide when they know what
 /// it says.
-fn awaits_opinion(project: &Project, state: &State, name: &str) -> bool {
+fn awaits_opinion(project: &Project, state: &WorkflowState, name: &str) -> bool {
     let Some(stage) = state.stages.get(name) else { return false };
     let Some(completed) = stage.completed_at else { return false };
     let is_wanted =
@@ -119,13 +119,13 @@ type Stamp = [Option<(SystemTime, u64)>; 2];
 
 /// The workflows that are remembered, as far as they can be read.
 #[derive(Default)]
-struct Watched {
-    projects: BTreeMap<PathBuf, (Stamp, Project, State)>,
+struct WatchedWorkflows {
+    projects: BTreeMap<PathBuf, (Stamp, Project, WorkflowState)>,
 }
 
-impl Watched {
+impl WatchedWorkflows {
     /// Reads what has changed since the last look.
-    fn look(&mut self, caller: &Caller) {
+    fn look(&mut self, caller: &WorkflowCaller) {
         let mut now = BTreeMap::new();
         for entry in registry::all(caller) {
             let root = entry.project;

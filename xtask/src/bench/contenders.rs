@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use super::events;
-use super::measure::{Contender, Kind, time};
-use super::place::{HOOK, Hook, Place, index_folder};
+use super::measure::{Contender, RowKind, time};
+use super::project::{BenchHook, BenchProject, HOOK, index_folder};
 
 // The names of rows that goals are about.
 pub const LIMIT: &str = "a static no-op";
@@ -38,7 +38,12 @@ pub struct Contenders {
 }
 
 /// Makes a home folder for each contender and lists them all.
-pub fn list(place: &Place, anyhook: &Path, whole: &Path, limit: &Path) -> Result<Contenders> {
+pub fn list(
+    place: &BenchProject,
+    anyhook: &Path,
+    whole: &Path,
+    limit: &Path,
+) -> Result<Contenders> {
     let project = &place.project;
     let small = place.file("event.json", &events::command(project, events::SMALL)?)?;
     let file = place.file("file.json", &events::file(project, events::LARGE)?)?;
@@ -50,7 +55,7 @@ pub fn list(place: &Place, anyhook: &Path, whole: &Path, limit: &Path) -> Result
     let thousand = place.home("thousand", 1000)?;
     let rebuilt = place.home("rebuilt", 1000)?;
     let closed = place.home_with("closed", 100, "on_failure: block\n")?;
-    let matching = Hook { name: "bench-match", pattern: "echo", exit_code: 0, lines: "" };
+    let matching = BenchHook { name: "bench-match", pattern: "echo", exit_code: 0, lines: "" };
     let one = place.home("one", 0)?;
     let script = matching.write(&one)?;
     let among = place.home("among", 99)?;
@@ -58,7 +63,7 @@ pub fn list(place: &Place, anyhook: &Path, whole: &Path, limit: &Path) -> Result
 
     let plain = |name: &str, program: &Path, event: &Path| Contender {
         name: name.to_owned(),
-        kind: Kind::Yardstick,
+        kind: RowKind::Yardstick,
         program: program.to_owned(),
         arguments: Vec::new(),
         home: empty.clone(),
@@ -68,7 +73,7 @@ pub fn list(place: &Place, anyhook: &Path, whole: &Path, limit: &Path) -> Result
     };
     let hook = |name: &str, home: &Path, event: &Path| Contender {
         name: name.to_owned(),
-        kind: Kind::Anyhook,
+        kind: RowKind::Anyhook,
         program: anyhook.to_owned(),
         arguments: HOOK.map(str::to_owned).to_vec(),
         home: home.to_owned(),
@@ -112,7 +117,7 @@ pub fn list(place: &Place, anyhook: &Path, whole: &Path, limit: &Path) -> Result
 }
 
 /// Tells whether the program leaves an index behind: not for hooks that were changed just now.
-fn makes_an_index(place: &Place, contender: &Contender, index: &Path) -> Result<bool> {
+fn makes_an_index(place: &BenchProject, contender: &Contender, index: &Path) -> Result<bool> {
     let began = Instant::now();
     loop {
         time(place, contender)?;
@@ -125,12 +130,12 @@ fn makes_an_index(place: &Place, contender: &Contender, index: &Path) -> Result<
 
 /// Makes sure that what is measured is what it is called: a hook that matches is run, and an edit
 /// is seen by the very next event, however soon after the last one it is made.
-pub fn prove(place: &Place, anyhook: &Path, event: &Path) -> Result<()> {
+pub fn prove(place: &BenchProject, anyhook: &Path, event: &Path) -> Result<()> {
     let home = place.home("proof", 100)?;
     for turn in 0..EDITS {
         // Of the same length: the file's size does not tell.
         let (pattern, wanted) = if turn % 2 == 0 { ("never-0050", 0) } else { (BEGINNING, 2) };
-        Hook { name: "bench-0050", pattern, exit_code: 2, lines: "" }.write(&home)?;
+        BenchHook { name: "bench-0050", pattern, exit_code: 2, lines: "" }.write(&home)?;
         for _ in 0..2 {
             let status = place.hook_call(anyhook, &home, event)?.status()?;
             if status.code() != Some(wanted) {
@@ -151,7 +156,7 @@ mod tests {
     #[test]
     fn a_program_that_runs_no_hook_is_found_out() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::make(folder.path()).unwrap();
+        let place = BenchProject::make(folder.path()).unwrap();
         let text = events::command(&place.project, events::SMALL).unwrap();
         assert!(text.contains(BEGINNING), "{text}");
         let event = place.file("event.json", &text).unwrap();
@@ -162,7 +167,7 @@ mod tests {
     #[test]
     fn without_an_index_its_row_is_left_out() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::make(folder.path()).unwrap();
+        let place = BenchProject::make(folder.path()).unwrap();
         let found =
             list(&place, "/bin/true".as_ref(), "/bin/true".as_ref(), "/bin/true".as_ref()).unwrap();
         assert!(found.list.iter().all(|one| one.name != REBUILT));

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use super::events;
-use super::place::{Hook, Place, index_folder, open};
+use super::project::{BenchHook, BenchProject, index_folder, open};
 use crate::dist::package::SMALL;
 
 /// Not where `TMPDIR` says: a longer path takes more instructions.
@@ -32,7 +32,7 @@ pub const USUAL: &str = "100 hooks, none matches";
 pub const MATCHING: &str = "one matching sh hook";
 
 /// One event to one set of hooks.
-pub struct Dispatch {
+pub struct BenchDispatch {
     pub name: &'static str,
     host: &'static str,
     home: PathBuf,
@@ -41,9 +41,9 @@ pub struct Dispatch {
 
 /// All of them, with a copy of the program: its path has the same length everywhere, too.
 pub struct Dispatches {
-    pub list: Vec<Dispatch>,
+    pub list: Vec<BenchDispatch>,
     program: PathBuf,
-    place: Place,
+    place: BenchProject,
     folder: tempfile::TempDir,
 }
 
@@ -59,7 +59,7 @@ impl Dispatches {
         let program = folder.path().join(SMALL);
         fs::copy(anyhook, &program)
             .with_context(|| format!("{} cannot be copied", anyhook.display()))?;
-        let mut place = Place::make(folder.path())?;
+        let mut place = BenchProject::make(folder.path())?;
         place.search = SEARCH.into();
         let list = list(&place)?;
         let dispatches = Self { list, program, place, folder };
@@ -75,7 +75,7 @@ impl Dispatches {
     ///
     /// An index is only written when everything it watches changed a while ago, so how many runs
     /// this takes depends on the machine.
-    fn warm_up(&self, dispatch: &Dispatch, limit: Duration) -> Result<()> {
+    fn warm_up(&self, dispatch: &BenchDispatch, limit: Duration) -> Result<()> {
         let start = Instant::now();
         loop {
             let before = indexes(&dispatch.home);
@@ -100,7 +100,7 @@ impl Dispatches {
     }
 
     /// The dispatch of that name.
-    pub fn find(&self, name: &str) -> Result<&Dispatch> {
+    pub fn find(&self, name: &str) -> Result<&BenchDispatch> {
         let found = self.list.iter().find(|dispatch| dispatch.name == name);
         found.with_context(|| format!("there is no dispatch `{name}`"))
     }
@@ -108,7 +108,7 @@ impl Dispatches {
     /// Runs a dispatch below another program, which looks at it, or alone.
     pub fn run<'a>(
         &self,
-        dispatch: &Dispatch,
+        dispatch: &BenchDispatch,
         below: Option<&Path>,
         arguments: impl IntoIterator<Item = &'a OsStr>,
     ) -> Result<()> {
@@ -122,7 +122,7 @@ impl Dispatches {
 
     fn command<'a>(
         &self,
-        dispatch: &Dispatch,
+        dispatch: &BenchDispatch,
         below: Option<&Path>,
         arguments: impl IntoIterator<Item = &'a OsStr>,
     ) -> Result<Command> {
@@ -151,7 +151,7 @@ fn indexes(home: &Path) -> BTreeSet<(OsString, u64)> {
 }
 
 /// The five.
-fn list(place: &Place) -> Result<Vec<Dispatch>> {
+fn list(place: &BenchProject) -> Result<Vec<BenchDispatch>> {
     let project = &place.project;
     let small = place.file("event.json", &events::command(project, events::SMALL)?)?;
     let large = place.file("large.json", &events::file(project, events::LARGE)?)?;
@@ -159,8 +159,8 @@ fn list(place: &Place) -> Result<Vec<Dispatch>> {
     let none = place.home("none", 0)?;
     let hundred = place.home("hundred", 100)?;
     let one = place.home("one", 0)?;
-    Hook { name: "bench-match", pattern: "echo", exit_code: 0, lines: "" }.write(&one)?;
-    let dispatch = |name, host, home: &Path, event: &Path| Dispatch {
+    BenchHook { name: "bench-match", pattern: "echo", exit_code: 0, lines: "" }.write(&one)?;
+    let dispatch = |name, host, home: &Path, event: &Path| BenchDispatch {
         name,
         host,
         home: home.to_owned(),
@@ -204,7 +204,7 @@ mod tests {
 
         let dispatches = Dispatches::make(&program).unwrap();
         assert_eq!(dispatches.list.len(), 5);
-        let called = |dispatch: &Dispatch| {
+        let called = |dispatch: &BenchDispatch| {
             fs::read_to_string(dispatch.home.join("called")).unwrap().lines().count()
         };
         // Three dispatches share a home: the other two find its index at once.

@@ -11,7 +11,7 @@ use super::memory::{self, Peak};
 /// Whether a goal is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum GoalOutcome {
     Pass,
     Fail,
     NotMeasured,
@@ -29,11 +29,11 @@ pub struct Goal {
     /// The goal is the least, not the most.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
-    pub outcome: Outcome,
+    pub outcome: GoalOutcome,
 }
 
 /// All that was measured.
-pub struct Findings<'a> {
+pub struct Measurements<'a> {
     pub times: &'a [Measured],
     pub memory: &'a [Peak],
     /// The instructions of the path on which none of 100 hooks matches, as a multiple of the
@@ -45,7 +45,7 @@ pub struct Findings<'a> {
 }
 
 /// Every goal in the order of the table.
-pub fn judge(found: &Findings<'_>) -> Vec<Goal> {
+pub fn judge(found: &Measurements<'_>) -> Vec<Goal> {
     let per_true =
         |what: &str, name, limit| at_most(what, "× /bin/true", found.ratio(name, TRUE), limit);
     let per_cat =
@@ -106,7 +106,7 @@ pub fn judge(found: &Findings<'_>) -> Vec<Goal> {
     ]
 }
 
-impl Findings<'_> {
+impl Measurements<'_> {
     fn median(&self, name: &str) -> Option<f64> {
         self.times.iter().find(|one| one.name == name).map(|one| one.median)
     }
@@ -137,12 +137,12 @@ fn at_least(what: &str, unit: &str, measured: Option<f64>, wanted: f64) -> Goal 
 
 fn new(what: &str, unit: &str, measured: Option<f64>, wanted: f64, at_least: bool) -> Goal {
     let outcome = match measured {
-        None => Outcome::NotMeasured,
+        None => GoalOutcome::NotMeasured,
         // What was measured is judged, not what is shown.
         Some(number) if number >= wanted && at_least || number <= wanted && !at_least => {
-            Outcome::Pass
+            GoalOutcome::Pass
         }
-        Some(_) => Outcome::Fail,
+        Some(_) => GoalOutcome::Fail,
     };
     Goal {
         what: what.to_owned(),
@@ -158,29 +158,29 @@ fn new(what: &str, unit: &str, measured: Option<f64>, wanted: f64, at_least: boo
 mod tests {
     use serde_json::json;
 
-    use super::super::measure::Kind;
-    use super::Outcome::{Fail, Pass};
+    use super::super::measure::RowKind;
+    use super::GoalOutcome::{Fail, Pass};
     use super::*;
 
     fn time(name: &str, median: f64) -> Measured {
         let name = name.to_owned();
-        Measured { name, kind: Kind::Anyhook, turns: 1000, median, percentile_95: median * 2.0 }
+        Measured { name, kind: RowKind::Anyhook, turns: 1000, median, percentile_95: median * 2.0 }
     }
 
-    fn outcomes(goals: &[Goal]) -> Vec<(Option<f64>, Outcome)> {
+    fn outcomes(goals: &[Goal]) -> Vec<(Option<f64>, GoalOutcome)> {
         goals.iter().map(|goal| (goal.measured, goal.outcome)).collect()
     }
 
     #[test]
     fn what_was_not_measured_has_not_passed() {
-        let nothing = Findings {
+        let nothing = Measurements {
             times: &[],
             memory: &[],
             instructions: None,
             journal: &Value::Null,
             store: &Value::Null,
         };
-        assert!(judge(&nothing).iter().all(|goal| goal.outcome == Outcome::NotMeasured));
+        assert!(judge(&nothing).iter().all(|goal| goal.outcome == GoalOutcome::NotMeasured));
     }
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
             "batch_64": {"entries_per_second": 99_999.0}, "batch_1": {"p99_us": 900.0},
         }});
         let instructions = Some(1.021);
-        let found = Findings {
+        let found = Measurements {
             times: &times,
             memory: &memory,
             instructions,

@@ -10,12 +10,12 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::dispatches::{Dispatch, Dispatches, MATCHING, USUAL};
+use super::dispatches::{BenchDispatch, Dispatches, MATCHING, USUAL};
 use super::measure::rounded;
 use super::program;
 use super::system_calls::{self, Calls};
 use crate::dist::binary;
-use crate::suites::Outcome;
+use crate::suites::SuiteOutcome;
 use crate::{Workspace, process, tools};
 
 /// Where the counts are, in the repository.
@@ -86,7 +86,7 @@ pub fn growth(workspace: &Workspace, dispatches: &Dispatches) -> Result<f64> {
 ///
 /// An older valgrind does not know how to wait for the end of a process, so that the program looks
 /// every few milliseconds: on a busy machine more often.
-fn lowest(dispatches: &Dispatches, dispatch: &Dispatch) -> Result<u64> {
+fn lowest(dispatches: &Dispatches, dispatch: &BenchDispatch) -> Result<u64> {
     let mut lowest = count(dispatches, dispatch)?;
     for _ in 1..AT_LEAST {
         lowest = lowest.min(count(dispatches, dispatch)?);
@@ -95,7 +95,7 @@ fn lowest(dispatches: &Dispatches, dispatch: &Dispatch) -> Result<u64> {
 }
 
 /// Counts one dispatch once.
-fn count(dispatches: &Dispatches, dispatch: &Dispatch) -> Result<u64> {
+fn count(dispatches: &Dispatches, dispatch: &BenchDispatch) -> Result<u64> {
     let valgrind = tools::on_path("valgrind").context("valgrind is missing")?;
     let report = dispatches.report();
     let mut log = OsString::from("--log-file=");
@@ -180,10 +180,10 @@ pub fn as_json(counted: &[Counted]) -> serde_json::Value {
 }
 
 /// The suite: nothing takes more instructions, or other system calls, than is committed.
-pub fn suite(workspace: &Workspace) -> Result<Outcome> {
+pub fn suite(workspace: &Workspace) -> Result<SuiteOutcome> {
     let committed = Committed::read(workspace)?;
     if let Err(error) = can_be_compared(workspace, &committed) {
-        return Ok(Outcome::Skipped(format!("{error:#}")));
+        return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
     }
     let dispatches = Dispatches::make(&program::shipped_hook(workspace)?)?;
     let mut found = BTreeMap::new();
@@ -205,9 +205,9 @@ pub fn suite(workspace: &Workspace) -> Result<Outcome> {
     match (verdict.worse.is_empty(), verdict.better.is_empty()) {
         (false, _) => bail!("{}\n{ACCEPT}", verdict.worse.join("\n")),
         (true, false) => {
-            Ok(Outcome::PassedExcept(format!("{}\n{ACCEPT}", verdict.better.join("\n"))))
+            Ok(SuiteOutcome::PassedExcept(format!("{}\n{ACCEPT}", verdict.better.join("\n"))))
         }
-        (true, true) => Ok(Outcome::Passed),
+        (true, true) => Ok(SuiteOutcome::Passed),
     }
 }
 

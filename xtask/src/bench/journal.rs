@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use super::measure::rounded;
-use super::place::Hook;
+use super::project::BenchHook;
 use super::run_example;
 use crate::Workspace;
 
@@ -25,7 +25,7 @@ pub fn measure(workspace: &Workspace, anyhook: &Path, profile: &str) -> Result<V
     let mut found = run_example(workspace, "anyhook-engine", "journal_cost", profile, &[&state])?;
 
     // A hook whose event is there at every record, and which is never due: its pattern is nowhere.
-    Hook { name: "bench-never", pattern: "never-000", exit_code: 2, lines: "" }
+    BenchHook { name: "bench-never", pattern: "never-000", exit_code: 2, lines: "" }
         .write(folder.path())?;
     let hook = folder.path().join("config/agents/hooks/bench-never");
     let hook = hook.to_str().context("the temporary folder's name is no UTF-8")?;

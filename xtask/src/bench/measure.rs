@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::place::{Place, open};
+use super::project::{BenchProject, open};
 
 /// Rounds before the clock counts: caches fill, folders get made.
 pub const WARM_UP: usize = 20;
@@ -15,7 +15,7 @@ pub const WARM_UP: usize = 20;
 /// What a row is about; the picture gives each kind its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum RowKind {
     /// What others are compared with.
     Yardstick,
     /// Our program.
@@ -27,7 +27,7 @@ pub enum Kind {
 /// One thing to measure.
 pub struct Contender {
     pub name: String,
-    pub kind: Kind,
+    pub kind: RowKind,
     pub program: PathBuf,
     pub arguments: Vec<String>,
     pub home: PathBuf,
@@ -42,7 +42,7 @@ pub struct Contender {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub name: String,
-    pub kind: Kind,
+    pub kind: RowKind,
     pub turns: usize,
     pub median: f64,
     pub percentile_95: f64,
@@ -50,7 +50,11 @@ pub struct Measured {
 
 /// Lets the contenders take turns, so that a slow moment of the machine hits all of them alike.
 /// Each round has another order, so that nobody always comes after the same.
-pub fn measure(place: &Place, contenders: &[Contender], runs: usize) -> Result<Vec<Measured>> {
+pub fn measure(
+    place: &BenchProject,
+    contenders: &[Contender],
+    runs: usize,
+) -> Result<Vec<Measured>> {
     for round in 0..WARM_UP {
         for contender in contenders.iter().filter(|one| round % one.every == 0) {
             time(place, contender)?;
@@ -58,7 +62,7 @@ pub fn measure(place: &Place, contenders: &[Contender], runs: usize) -> Result<V
     }
     let mut times = vec![Vec::with_capacity(runs); contenders.len()];
     let mut order: Vec<usize> = (0..contenders.len()).collect();
-    let mut dice = Dice(1);
+    let mut dice = RandomNumbers(1);
     for round in 0..runs {
         dice.shuffle(&mut order);
         for &index in &order {
@@ -81,7 +85,7 @@ pub fn measure(place: &Place, contenders: &[Contender], runs: usize) -> Result<V
 }
 
 /// Runs a contender once and returns how long it took from its start to its end.
-pub fn time(place: &Place, contender: &Contender) -> Result<Duration> {
+pub fn time(place: &BenchProject, contender: &Contender) -> Result<Duration> {
     if let Some(folder) = &contender.without {
         match fs::remove_dir_all(folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -103,9 +107,9 @@ pub fn time(place: &Place, contender: &Contender) -> Result<Duration> {
 }
 
 /// Numbers that look random and are the same each time.
-struct Dice(u64);
+struct RandomNumbers(u64);
 
-impl Dice {
+impl RandomNumbers {
     fn shuffle(&mut self, order: &mut [usize]) {
         for last in (1..order.len()).rev() {
             // The multiplier and the increment are Knuth's; the low bits are the poor ones.
@@ -138,7 +142,7 @@ mod tests {
     fn contender(name: &str, program: &str, every: usize) -> Contender {
         Contender {
             name: name.to_owned(),
-            kind: Kind::Yardstick,
+            kind: RowKind::Yardstick,
             program: program.into(),
             arguments: Vec::new(),
             home: "/".into(),
@@ -161,7 +165,7 @@ mod tests {
     #[test]
     fn the_slow_take_part_in_fewer_rounds() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::make(folder.path()).unwrap();
+        let place = BenchProject::make(folder.path()).unwrap();
         let both = [contender("quick", "/bin/true", 1), contender("slow", "/bin/true", 4)];
         let measured = measure(&place, &both, 10).unwrap();
         assert_eq!(measured.iter().map(|one| one.turns).collect::<Vec<_>>(), [10, 3]);
@@ -171,7 +175,7 @@ mod tests {
     #[test]
     fn a_contender_that_fails_is_not_timed() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::make(folder.path()).unwrap();
+        let place = BenchProject::make(folder.path()).unwrap();
         let error = time(&place, &contender("broken", "/bin/false", 1)).unwrap_err();
         assert!(error.to_string().contains("`broken` ended with"), "{error}");
     }
@@ -179,7 +183,7 @@ mod tests {
     #[test]
     fn the_folder_is_gone_at_each_turn() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::make(folder.path()).unwrap();
+        let place = BenchProject::make(folder.path()).unwrap();
         let gone = folder.path().join("gone");
         fs::create_dir(&gone).unwrap();
         // `mkdir` fails where the folder is there.
@@ -192,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_shuffle_keeps_everybody_and_changes_the_order() {
-        let mut dice = Dice(1);
+        let mut dice = RandomNumbers(1);
         let mut order: Vec<usize> = (0..20).collect();
         dice.shuffle(&mut order);
         let once = order.clone();

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::place::{HOOK, Place, open};
+use super::project::{BenchProject, HOOK, open};
 use super::{contenders, events};
 use crate::tools;
 
@@ -35,7 +35,7 @@ pub struct Peak {
 }
 
 /// Measures all of them.
-pub fn measure(place: &Place, anyhook: &Path, limit: &Path) -> Result<Vec<Peak>> {
+pub fn measure(place: &BenchProject, anyhook: &Path, limit: &Path) -> Result<Vec<Peak>> {
     tools::ensure_programs(&tools::FOR_MEMORY)?;
     let project = &place.project;
     let small = place.file("small.json", &events::command(project, events::SMALL)?)?;
@@ -67,7 +67,7 @@ pub fn measure(place: &Place, anyhook: &Path, limit: &Path) -> Result<Vec<Peak>>
 
 /// Runs a program once and returns its peak in bytes, and its page faults.
 fn once(
-    place: &Place,
+    place: &BenchProject,
     program: &Path,
     arguments: &[&str],
     home: &Path,

@@ -20,14 +20,14 @@ mod measure;
 mod memory;
 mod options;
 pub mod page;
+mod path_phases;
 mod peers;
 mod picture;
-mod place;
 mod program;
+mod project;
 mod report;
 mod sdk;
 mod serve;
-mod stations;
 mod store;
 mod system_calls;
 mod table;
@@ -39,44 +39,47 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use self::dispatches::Dispatches;
-use self::goals::Findings;
+use self::goals::Measurements;
 use self::machine::Machine;
-use self::options::{Mode, Options};
-use self::place::Place;
-use self::program::Program;
-use self::report::Report;
-use crate::{Ending, Workspace, tools};
+use self::options::{BenchMode, BenchOptions};
+use self::program::BuiltPrograms;
+use self::project::BenchProject;
+use self::report::BenchReport;
+use crate::{TaskResult, Workspace, tools};
 
 /// Builds the program, measures, prints.
-pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
-    let options = Options::parse(arguments)?;
-    if matches!(options.mode, Mode::Instructions | Mode::SystemCalls | Mode::Stations) {
+pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
+    let options = BenchOptions::parse(arguments)?;
+    if matches!(
+        options.mode,
+        BenchMode::Instructions | BenchMode::SystemCalls | BenchMode::Stations
+    ) {
         // The program that people call has no part in it, and takes minutes to build.
         return count(workspace, &options, &program::find_hook(workspace, &options.build)?);
     }
     let program = program::find(workspace, &options.build)?;
     match options.mode {
-        Mode::Hooks => return hooks(workspace, &options, &program),
-        Mode::Agents => {
+        BenchMode::Hooks => return hooks(workspace, &options, &program),
+        BenchMode::Agents => {
             let profile = options.build.of_examples();
             let found = agents::measure(workspace, &program.whole, profile, options.runs)?;
             show(&options, &found, agents::print);
         }
-        Mode::Daemon => {
+        BenchMode::Daemon => {
             let profile = options.build.of_examples();
             show(&options, &daemon::measure(workspace, &program.whole, profile)?, daemon::print);
         }
-        Mode::Instructions | Mode::SystemCalls | Mode::Stations => {}
+        BenchMode::Instructions | BenchMode::SystemCalls | BenchMode::Stations => {}
     }
-    Ok(Ending::Good)
+    Ok(TaskResult::Good)
 }
 
 /// Counts what the program does, which takes no quiet machine.
-fn count(workspace: &Workspace, options: &Options, hook: &Path) -> Result<Ending> {
+fn count(workspace: &Workspace, options: &BenchOptions, hook: &Path) -> Result<TaskResult> {
     tools::ensure_programs(&tools::FOR_COUNTING)?;
     let dispatches = Dispatches::make(hook)?;
     match options.mode {
-        Mode::SystemCalls => {
+        BenchMode::SystemCalls => {
             let calls = system_calls::count(&dispatches)?;
             if options.json {
                 println!("{:#}", json!(calls));
@@ -84,20 +87,20 @@ fn count(workspace: &Workspace, options: &Options, hook: &Path) -> Result<Ending
                 system_calls::print(&calls);
             }
         }
-        Mode::Stations => {
-            let stations = stations::measure(&dispatches)?;
+        BenchMode::Stations => {
+            let stations = path_phases::measure(&dispatches)?;
             if options.json {
                 println!("{:#}", json!(stations));
             } else {
-                stations::print(&stations);
+                path_phases::print(&stations);
             }
         }
         _ => count_instructions(workspace, options, &dispatches)?,
     }
-    Ok(Ending::Good)
+    Ok(TaskResult::Good)
 }
 
-fn show(options: &Options, found: &Value, print: fn(&Value)) {
+fn show(options: &BenchOptions, found: &Value, print: fn(&Value)) {
     if options.json {
         println!("{found:#}");
     } else {
@@ -107,7 +110,7 @@ fn show(options: &Options, found: &Value, print: fn(&Value)) {
 
 fn count_instructions(
     workspace: &Workspace,
-    options: &Options,
+    options: &BenchOptions,
     dispatches: &Dispatches,
 ) -> Result<()> {
     let counted = instructions::count_all(dispatches)?;
@@ -126,9 +129,13 @@ fn count_instructions(
 }
 
 /// The whole benchmark.
-fn hooks(workspace: &Workspace, options: &Options, program: &Program) -> Result<Ending> {
+fn hooks(
+    workspace: &Workspace,
+    options: &BenchOptions,
+    program: &BuiltPrograms,
+) -> Result<TaskResult> {
     let folder = tempfile::tempdir()?;
-    let place = Place::make(folder.path())?;
+    let place = BenchProject::make(folder.path())?;
     // As an installer leaves it: what a linker has just written is laid out worse in memory.
     let anyhook = &place.copy(&program.hook)?;
     let whole = &place.copy(&program.whole)?;
@@ -155,7 +162,7 @@ fn hooks(workspace: &Workspace, options: &Options, program: &Program) -> Result<
             Ok(found) => growth = Some(found),
             Err(error) => or_left_out("instructions", error),
         }
-        match Dispatches::make(anyhook).and_then(|dispatches| stations::measure(&dispatches)) {
+        match Dispatches::make(anyhook).and_then(|dispatches| path_phases::measure(&dispatches)) {
             Ok(found) => stations = found,
             Err(error) => or_left_out("where the time goes", error),
         }
@@ -165,14 +172,14 @@ fn hooks(workspace: &Workspace, options: &Options, program: &Program) -> Result<
     } else {
         inside(workspace, options, whole, &mut or_left_out)
     };
-    let goals = goals::judge(&Findings {
+    let goals = goals::judge(&Measurements {
         times: &times,
         memory: &memory,
         instructions: growth,
         journal: &inside["journal"],
         store: &inside["store"],
     });
-    let report = Report {
+    let report = BenchReport {
         date: machine::today()?,
         machine: Machine::look(),
         build: program.build.clone(),
@@ -195,7 +202,7 @@ fn hooks(workspace: &Workspace, options: &Options, program: &Program) -> Result<
         page::write(workspace)?;
     }
     // A time is no test, unless somebody wants it to be one.
-    Ok(if options.check && !report.reaches_all() { Ending::Bad } else { Ending::Good })
+    Ok(if options.check && !report.reaches_all() { TaskResult::Bad } else { TaskResult::Good })
 }
 
 /// How the instructions have grown.
@@ -207,7 +214,7 @@ fn counted(workspace: &Workspace, anyhook: &Path) -> Result<f64> {
 /// What is measured inside a process.
 fn inside(
     workspace: &Workspace,
-    options: &Options,
+    options: &BenchOptions,
     anyhook: &Path,
     or_left_out: &mut impl FnMut(&str, anyhow::Error),
 ) -> Value {

@@ -13,7 +13,7 @@ pub const SHIPPED: &str = "dist";
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum BenchMode {
     /// What a hook call costs, with the goals.
     Hooks,
     /// How soon it is known what an agent waits for.
@@ -51,8 +51,8 @@ impl Build {
 /// What the arguments ask for.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Debug, PartialEq, Eq)]
-pub struct Options {
-    pub mode: Mode,
+pub struct BenchOptions {
+    pub mode: BenchMode,
     pub runs: usize,
     pub build: Build,
     /// Print JSON.
@@ -65,27 +65,27 @@ pub struct Options {
     pub write: bool,
 }
 
-impl Options {
+impl BenchOptions {
     /// Reads the arguments.
     pub fn parse(arguments: &[String]) -> Result<Self> {
-        let mut mode = Mode::Hooks;
+        let mut mode = BenchMode::Hooks;
         let (mut runs, mut build) = (None, None);
         let (mut json, mut quick, mut check, mut write) = (false, false, false, false);
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
-            let set_mode = |mode: &mut Mode, wanted| match *mode {
-                Mode::Hooks => {
+            let set_mode = |mode: &mut BenchMode, wanted| match *mode {
+                BenchMode::Hooks => {
                     *mode = wanted;
                     Ok(())
                 }
                 _ => bail!("`{argument}` is one task too many: `bench` does one at a time"),
             };
             match argument.as_str() {
-                "--agents" => set_mode(&mut mode, Mode::Agents)?,
-                "--daemon" => set_mode(&mut mode, Mode::Daemon)?,
-                "--instructions" => set_mode(&mut mode, Mode::Instructions)?,
-                "--syscalls" => set_mode(&mut mode, Mode::SystemCalls)?,
-                "--where" => set_mode(&mut mode, Mode::Stations)?,
+                "--agents" => set_mode(&mut mode, BenchMode::Agents)?,
+                "--daemon" => set_mode(&mut mode, BenchMode::Daemon)?,
+                "--instructions" => set_mode(&mut mode, BenchMode::Instructions)?,
+                "--syscalls" => set_mode(&mut mode, BenchMode::SystemCalls)?,
+                "--where" => set_mode(&mut mode, BenchMode::Stations)?,
                 "--runs" => {
                     let number = rest.next().context("`--runs` needs a number")?;
                     let number = number.parse().context("`--runs` needs a whole number")?;
@@ -109,19 +109,19 @@ impl Options {
                 other => bail!("`bench` has no argument `{other}`"),
             }
         }
-        if write && !matches!(mode, Mode::Hooks | Mode::Instructions) {
+        if write && !matches!(mode, BenchMode::Hooks | BenchMode::Instructions) {
             bail!("`--write` goes with the whole benchmark or with `--instructions`");
         }
         if write && quick {
             bail!("`--write` needs every figure, and `--quick` leaves some out");
         }
         let profile = match mode {
-            Mode::Agents | Mode::Daemon => "release",
+            BenchMode::Agents | BenchMode::Daemon => "release",
             _ => SHIPPED,
         };
         Ok(Self {
             mode,
-            runs: runs.unwrap_or(if mode == Mode::Agents { AGENT_RUNS } else { RUNS }),
+            runs: runs.unwrap_or(if mode == BenchMode::Agents { AGENT_RUNS } else { RUNS }),
             build: build.unwrap_or_else(|| Build::Profile(profile.to_owned())),
             json,
             quick,
@@ -135,14 +135,14 @@ impl Options {
 mod tests {
     use super::*;
 
-    fn options(arguments: &[&str]) -> Result<Options> {
-        Options::parse(&arguments.iter().map(|&text| text.to_owned()).collect::<Vec<_>>())
+    fn options(arguments: &[&str]) -> Result<BenchOptions> {
+        BenchOptions::parse(&arguments.iter().map(|&text| text.to_owned()).collect::<Vec<_>>())
     }
 
     #[test]
     fn the_shipped_build_is_measured_a_thousand_times() {
         let read = options(&[]).unwrap();
-        assert_eq!(read.mode, Mode::Hooks);
+        assert_eq!(read.mode, BenchMode::Hooks);
         assert_eq!(read.runs, 1000);
         assert_eq!(read.build, Build::Profile("dist".to_owned()));
         assert!(!read.json && !read.quick && !read.check && !read.write);
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!((read.runs, read.json, read.check), (5, true, true));
         assert_eq!(read.build, Build::Profile("dev".to_owned()));
         assert_eq!(options(&["--binary", "/a"]).unwrap().build, Build::Binary("/a".into()));
-        assert_eq!(options(&["--daemon"]).unwrap().mode, Mode::Daemon);
+        assert_eq!(options(&["--daemon"]).unwrap().mode, BenchMode::Daemon);
         assert_eq!(options(&["--agents"]).unwrap().runs, 30);
         assert_eq!(options(&["--runs", "5", "--agents"]).unwrap().runs, 5);
         assert_eq!(options(&["--daemon"]).unwrap().build, Build::Profile("release".to_owned()));

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 
 use super::instructions::{self, Committed};
-use super::report::Report;
-use super::{picture, stations, system_calls, table};
+use super::report::BenchReport;
+use super::{path_phases, picture, system_calls, table};
 use crate::Workspace;
 
 /// The report of the run that the documents speak of.
@@ -17,7 +17,7 @@ const PAGE: &str = "docs/performance.md";
 const PICTURE: &str = "docs/pictures/performance.svg";
 
 /// Keeps a report.
-pub fn keep(workspace: &Workspace, report: &Report) -> Result<()> {
+pub fn keep(workspace: &Workspace, report: &BenchReport) -> Result<()> {
     fs::write(workspace.root.join(REPORT), serde_json::to_string_pretty(report)? + "\n")?;
     eprintln!("wrote {REPORT}");
     Ok(())
@@ -32,7 +32,7 @@ pub fn has_report(workspace: &Workspace) -> bool {
 pub fn generate(workspace: &Workspace, root: &Path) -> Result<()> {
     let text = fs::read_to_string(workspace.root.join(REPORT))
         .with_context(|| format!("{REPORT} cannot be read"))?;
-    let report: Report = serde_json::from_str(&text)
+    let report: BenchReport = serde_json::from_str(&text)
         .with_context(|| format!("{REPORT} is not what it should be"))?;
     let counts = Committed::read(workspace)?;
     let page = fs::read_to_string(workspace.root.join(PAGE))?;
@@ -43,7 +43,7 @@ pub fn generate(workspace: &Workspace, root: &Path) -> Result<()> {
             ("goals", table::goals(&report.goals)),
             ("times", table::times(&report.times)),
             ("memory", table::memory(&report.memory)),
-            ("stations", stations::table(&report.stations)),
+            ("stations", path_phases::table(&report.stations)),
             ("system-calls", system_calls::table(&counts.system_calls)),
             ("instructions", instructions::table(&counts)),
         ],

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::measure::{Contender, Kind};
-use super::place::{Place, open};
+use super::measure::{Contender, RowKind};
+use super::project::{BenchProject, open};
 use crate::{process, tools};
 
 /// A pinned version, so that two runs compare the same.
@@ -33,10 +33,10 @@ pub struct Peers {
 }
 
 /// Installs one peer and proves that it does what is measured.
-type Make = fn(&Place, &Path, &Path) -> Result<Contender>;
+type Make = fn(&BenchProject, &Path, &Path) -> Result<Contender>;
 
 /// Installs the peers and proves that each does what is measured.
-pub fn find(place: &Place, event: &Path) -> Peers {
+pub fn find(place: &BenchProject, event: &Path) -> Peers {
     let mut peers = Peers::default();
     if let Err(error) = tools::ensure_programs(&tools::FOR_PEERS) {
         peers.left_out.push(format!("the peers: {error:#}"));
@@ -60,7 +60,7 @@ pub fn find(place: &Place, event: &Path) -> Peers {
     peers
 }
 
-fn prek(place: &Place, home: &Path, event: &Path) -> Result<Contender> {
+fn prek(place: &BenchProject, home: &Path, event: &Path) -> Result<Contender> {
     let folder = install("prek", PREK)?;
     let program = folder.join(format!("node_modules/@j178/prek-linux-{}-gnu/prek", architecture()));
     let config = |run: &str| {
@@ -72,7 +72,7 @@ fn prek(place: &Place, home: &Path, event: &Path) -> Result<Contender> {
     };
     let contender = Contender {
         name: "prek, one git hook that does nothing".to_owned(),
-        kind: Kind::Peer,
+        kind: RowKind::Peer,
         program,
         arguments: vec!["run".to_owned()],
         home: home.to_owned(),
@@ -84,7 +84,7 @@ fn prek(place: &Place, home: &Path, event: &Path) -> Result<Contender> {
     Ok(contender)
 }
 
-fn lefthook(place: &Place, home: &Path, event: &Path) -> Result<Contender> {
+fn lefthook(place: &BenchProject, home: &Path, event: &Path) -> Result<Contender> {
     let folder = install("lefthook", LEFTHOOK)?;
     let program =
         folder.join(format!("node_modules/lefthook-linux-{}/bin/lefthook", architecture()));
@@ -92,7 +92,7 @@ fn lefthook(place: &Place, home: &Path, event: &Path) -> Result<Contender> {
         |run: &str| format!("pre-commit:\n  jobs:\n    - name: nothing\n      run: \"{run}\"\n");
     let contender = Contender {
         name: "lefthook, one git hook that does nothing".to_owned(),
-        kind: Kind::Peer,
+        kind: RowKind::Peer,
         program,
         arguments: vec!["run".to_owned(), "pre-commit".to_owned()],
         home: home.to_owned(),
@@ -104,21 +104,21 @@ fn lefthook(place: &Place, home: &Path, event: &Path) -> Result<Contender> {
     Ok(contender)
 }
 
-fn python(place: &Place, home: &Path, event: &Path) -> Result<Contender> {
+fn python(place: &BenchProject, home: &Path, event: &Path) -> Result<Contender> {
     // What is on the path may be a script that looks for the interpreter.
     let program =
         process::output(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]))?;
     interpreted(place, home, event, ("a Python hook", "hook.py", PYTHON), program.trim())
 }
 
-fn node(place: &Place, home: &Path, event: &Path) -> Result<Contender> {
+fn node(place: &BenchProject, home: &Path, event: &Path) -> Result<Contender> {
     let program = process::output(Command::new("node").args(["-p", "process.execPath"]))?;
     interpreted(place, home, event, ("a Node hook", "hook.mjs", NODE), program.trim())
 }
 
 /// A hook in a language with an interpreter; it must let the event pass and stop a bad one.
 fn interpreted(
-    place: &Place,
+    place: &BenchProject,
     home: &Path,
     event: &Path,
     (name, file, text): (&str, &str, &str),
@@ -136,7 +136,7 @@ fn interpreted(
     }
     Ok(Contender {
         name: name.to_owned(),
-        kind: Kind::Peer,
+        kind: RowKind::Peer,
         program: program.into(),
         arguments: vec![script.to_string_lossy().into_owned()],
         home: home.to_owned(),
@@ -148,7 +148,7 @@ fn interpreted(
 
 /// Makes sure that a runner runs its hook: one that fails must be told from one that does not.
 fn prove_runner(
-    place: &Place,
+    place: &BenchProject,
     contender: &Contender,
     file: &str,
     config: impl Fn(&str) -> String,
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn hooks_in_other_languages_are_proved_before_they_are_timed() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::make(folder.path()).unwrap();
+        let place = BenchProject::make(folder.path()).unwrap();
         let home = place.home("home", 0).unwrap();
         let text = events::command(&place.project, events::SMALL).unwrap();
         let event = place.file("event.json", &text).unwrap();
@@ -212,11 +212,11 @@ mod tests {
     #[test]
     fn a_runner_that_runs_nothing_is_found_out() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::make(folder.path()).unwrap();
+        let place = BenchProject::make(folder.path()).unwrap();
         let home = place.home("home", 0).unwrap();
         let deaf = Contender {
             name: "deaf".to_owned(),
-            kind: Kind::Peer,
+            kind: RowKind::Peer,
             program: "/bin/true".into(),
             arguments: Vec::new(),
             home,

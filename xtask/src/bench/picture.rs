@@ -4,9 +4,9 @@
 
 use std::fmt::Write as _;
 
-use super::goals::{Goal, Outcome};
-use super::measure::Kind;
-use super::report::{Report, Row};
+use super::goals::{Goal, GoalOutcome};
+use super::measure::RowKind;
+use super::report::{BenchReport, ReportRow};
 use super::{contenders, table};
 
 const WIDTH: f64 = 960.0;
@@ -58,14 +58,14 @@ const STYLE: &str = "\
 ";
 
 /// Draws it.
-pub fn draw(report: &Report) -> String {
+pub fn draw(report: &BenchReport) -> String {
     let scale = Scale::of(&report.times);
     let mut body = String::new();
     let mut y = TOP;
     for (kind, title) in [
-        (Kind::Yardstick, "yardsticks"),
-        (Kind::Anyhook, "anyhook hook"),
-        (Kind::Peer, "what else there is"),
+        (RowKind::Yardstick, "yardsticks"),
+        (RowKind::Anyhook, "anyhook hook"),
+        (RowKind::Peer, "what else there is"),
     ] {
         let rows: Vec<_> = report.times.iter().filter(|row| row.kind == kind).collect();
         if rows.is_empty() {
@@ -96,7 +96,7 @@ struct Scale {
 
 impl Scale {
     /// As many powers of ten as the rows need.
-    fn of(rows: &[Row]) -> Self {
+    fn of(rows: &[ReportRow]) -> Self {
         let most = rows.iter().map(|row| row.median_us).fold(LEAST * 10.0, f64::max);
         Self { decades: (most / LEAST).log10().ceil() }
     }
@@ -107,12 +107,12 @@ impl Scale {
     }
 }
 
-fn bar(body: &mut String, scale: &Scale, row: &Row, y: f64) {
+fn bar(body: &mut String, scale: &Scale, row: &ReportRow, y: f64) {
     let name = row.name.strip_prefix("anyhook, ").unwrap_or(&row.name);
     let class = match row.kind {
-        Kind::Yardstick => "yardstick",
-        Kind::Anyhook => "anyhook",
-        Kind::Peer => "peer",
+        RowKind::Yardstick => "yardstick",
+        RowKind::Anyhook => "anyhook",
+        RowKind::Peer => "peer",
     };
     let middle = y + BAR / 2.0 + 4.5;
     text(body, "end", LEFT - 10.0, middle, name);
@@ -159,9 +159,9 @@ fn goals(page: &mut String, goals: &[Goal], top: f64) -> f64 {
     for goal in goals {
         y += LINE - 2.0;
         let (class, word) = match goal.outcome {
-            Outcome::Pass => ("pass", "✓ pass"),
-            Outcome::Fail => ("fail", "✗ FAIL"),
-            Outcome::NotMeasured => ("soft", "– not measured"),
+            GoalOutcome::Pass => ("pass", "✓ pass"),
+            GoalOutcome::Fail => ("fail", "✗ FAIL"),
+            GoalOutcome::NotMeasured => ("soft", "– not measured"),
         };
         text(page, "", MARGIN, y, &goal.what);
         let measured = goal.measured.map_or_else(|| "–".to_owned(), table::number);
@@ -172,7 +172,7 @@ fn goals(page: &mut String, goals: &[Goal], top: f64) -> f64 {
     y
 }
 
-fn frame(report: &Report, page: &str, height: f64) -> String {
+fn frame(report: &BenchReport, page: &str, height: f64) -> String {
     let turns = report.times.iter().map(|row| row.turns).max().unwrap_or(0);
     let machine = &report.machine;
     let below =

@@ -11,7 +11,7 @@ use crate::dist::package::{NAME, SMALL};
 use crate::dist::platform::{Libc, Platform};
 
 /// The built programs and how they were built.
-pub struct Program {
+pub struct BuiltPrograms {
     /// The one that agents call.
     pub hook: PathBuf,
     /// The one that can do everything.
@@ -21,24 +21,24 @@ pub struct Program {
 }
 
 /// Builds the programs, or takes the finished ones.
-pub fn find(workspace: &Workspace, build: &Build) -> Result<Program> {
+pub fn find(workspace: &Workspace, build: &Build) -> Result<BuiltPrograms> {
     match build {
         Build::Profile(profile) if profile == SHIPPED => {
             let build = format!("profile {SHIPPED}, {}, static", target()?);
             let whole = binary::build(workspace, Libc::Musl, NAME)?;
-            Ok(Program { hook: shipped_hook(workspace)?, whole, build })
+            Ok(BuiltPrograms { hook: shipped_hook(workspace)?, whole, build })
         }
         Build::Profile(profile) => {
             let whole = workspace.build_program(NAME, profile)?;
             let hook = workspace.build_program(SMALL, profile)?;
-            Ok(Program { hook, whole, build: format!("profile {profile}") })
+            Ok(BuiltPrograms { hook, whole, build: format!("profile {profile}") })
         }
         Build::Binary(path) => {
             let hook = path.canonicalize();
             let hook = hook.with_context(|| format!("{build:?} is no program"))?;
             let beside = hook.with_file_name(NAME);
             let whole = if beside.is_file() { beside } else { hook.clone() };
-            Ok(Program { hook, whole, build: "given with --binary".to_owned() })
+            Ok(BuiltPrograms { hook, whole, build: "given with --binary".to_owned() })
         }
     }
 }

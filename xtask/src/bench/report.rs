@@ -3,25 +3,25 @@
 use serde_json::Value;
 
 use super::contenders::{LIMIT, TRUE};
-use super::goals::{Goal, Outcome};
+use super::goals::{Goal, GoalOutcome};
 use super::machine::Machine;
-use super::measure::{Kind, Measured, rounded};
+use super::measure::{Measured, RowKind, rounded};
 use super::memory::Peak;
-use super::stations::Station;
+use super::path_phases::PathPhase;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Report {
+pub struct BenchReport {
     pub date: String,
     pub machine: Machine,
     /// How the program was built.
     pub build: String,
     pub program_bytes: u64,
     pub goals: Vec<Goal>,
-    pub times: Vec<Row>,
+    pub times: Vec<ReportRow>,
     pub memory: Vec<Peak>,
     /// Where the time goes.
-    pub stations: Vec<Station>,
+    pub stations: Vec<PathPhase>,
     /// What could not be measured, and why.
     pub left_out: Vec<String>,
     /// What was measured inside a process: the journal, the store, the SDK, `serve`.
@@ -30,9 +30,9 @@ pub struct Report {
 
 /// The times of one contender.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Row {
+pub struct ReportRow {
     pub name: String,
-    pub kind: Kind,
+    pub kind: RowKind,
     pub turns: usize,
     pub median_us: f64,
     pub p95_us: f64,
@@ -41,12 +41,12 @@ pub struct Row {
 }
 
 /// The rows of the table, with the multiples of the two yardsticks.
-pub fn rows(measured: &[Measured]) -> Vec<Row> {
+pub fn rows(measured: &[Measured]) -> Vec<ReportRow> {
     let median = |name: &str| {
         measured.iter().find(|one| one.name == name).map_or(f64::NAN, |one| one.median)
     };
     let (plain, limit) = (median(TRUE), median(LIMIT));
-    let row = |one: &Measured| Row {
+    let row = |one: &Measured| ReportRow {
         name: one.name.clone(),
         kind: one.kind,
         turns: one.turns,
@@ -58,16 +58,16 @@ pub fn rows(measured: &[Measured]) -> Vec<Row> {
     measured.iter().map(row).collect()
 }
 
-impl Report {
+impl BenchReport {
     /// Whether every goal is reached.
     pub fn reaches_all(&self) -> bool {
-        self.goals.iter().all(|goal| goal.outcome == Outcome::Pass)
+        self.goals.iter().all(|goal| goal.outcome == GoalOutcome::Pass)
     }
 }
 
 /// A report for the tests of what is made of one.
 #[cfg(test)]
-pub fn example() -> Report {
+pub fn example() -> BenchReport {
     let one = |name: &str, kind, median| Measured {
         name: name.to_owned(),
         kind,
@@ -83,7 +83,7 @@ pub fn example() -> Report {
         at_least: false,
         outcome,
     };
-    Report {
+    BenchReport {
         date: "2026-01-01".to_owned(),
         machine: Machine {
             processor: "A <fast> one".to_owned(),
@@ -93,15 +93,15 @@ pub fn example() -> Report {
         build: "profile dist".to_owned(),
         program_bytes: 5_000_000,
         goals: vec![
-            goal("10 hooks", Some(0.3), Outcome::Pass),
-            goal("100 hooks", Some(1.25), Outcome::Fail),
-            goal("the index", None, Outcome::NotMeasured),
+            goal("10 hooks", Some(0.3), GoalOutcome::Pass),
+            goal("100 hooks", Some(1.25), GoalOutcome::Fail),
+            goal("the index", None, GoalOutcome::NotMeasured),
         ],
         times: rows(&[
-            one(LIMIT, Kind::Yardstick, 138.0),
-            one(TRUE, Kind::Yardstick, 690.0),
-            one("anyhook, 10 hooks, none matches", Kind::Anyhook, 207.0),
-            one("a Node hook", Kind::Peer, 69_000.0),
+            one(LIMIT, RowKind::Yardstick, 138.0),
+            one(TRUE, RowKind::Yardstick, 690.0),
+            one("anyhook, 10 hooks, none matches", RowKind::Anyhook, 207.0),
+            one("a Node hook", RowKind::Peer, 69_000.0),
         ]),
         memory: vec![Peak {
             name: "anyhook".to_owned(),
@@ -109,7 +109,7 @@ pub fn example() -> Report {
             bytes: 2_500_000,
             page_faults: 40,
         }],
-        stations: vec![Station { name: "the journal".to_owned(), percent: 21.5 }],
+        stations: vec![PathPhase { name: "the journal".to_owned(), percent: 21.5 }],
         left_out: vec!["prek: no network".to_owned()],
         inside: Value::Null,
     }
@@ -131,15 +131,15 @@ mod tests {
     fn a_goal_not_measured_is_not_reached() {
         let mut report = example();
         assert!(!report.reaches_all());
-        report.goals.retain(|goal| goal.outcome != Outcome::Fail);
+        report.goals.retain(|goal| goal.outcome != GoalOutcome::Fail);
         assert!(!report.reaches_all());
-        report.goals.retain(|goal| goal.outcome == Outcome::Pass);
+        report.goals.retain(|goal| goal.outcome == GoalOutcome::Pass);
         assert!(report.reaches_all());
     }
 
     #[test]
     fn a_report_is_read_as_it_was_written() {
         let text = serde_json::to_string(&example()).unwrap();
-        assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), example());
+        assert_eq!(serde_json::from_str::<BenchReport>(&text).unwrap(), example());
     }
 }

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::events;
 use super::measure::{WARM_UP, microseconds, percentile, rounded};
-use super::place::Place;
+use super::project::BenchProject;
 
 /// Measures with ten hooks of which none matches; returns microseconds.
 pub fn measure(anyhook: &Path, runs: usize) -> Result<Value> {
     let folder = tempfile::tempdir()?;
-    let place = Place::make(folder.path())?;
+    let place = BenchProject::make(folder.path())?;
     let home = place.home("home", 10)?;
     let event = events::command(&place.project, events::SMALL)?;
     let file = place.file("event.json", &event)?;

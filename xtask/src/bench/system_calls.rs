@@ -6,7 +6,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result};
 
-use super::dispatches::{Dispatch, Dispatches, MATCHING, USUAL};
+use super::dispatches::{BenchDispatch, Dispatches, MATCHING, USUAL};
 use crate::tools;
 
 /// How often each is called, by name.
@@ -28,7 +28,7 @@ pub fn trace(dispatches: &Dispatches) -> Result<String> {
     trace_of(dispatches, dispatches.find(USUAL)?)
 }
 
-fn trace_of(dispatches: &Dispatches, dispatch: &Dispatch) -> Result<String> {
+fn trace_of(dispatches: &Dispatches, dispatch: &BenchDispatch) -> Result<String> {
     let strace = tools::on_path("strace").context("strace is missing")?;
     let report = dispatches.report();
     let arguments = ["-f", "-y", "-o"].map(OsStr::new).into_iter().chain([report.as_os_str()]);

@@ -1,18 +1,18 @@
 //! The report as tables, which a terminal shows well and the documents take as they are.
 
 use self::Column::{Number, Text};
-use super::goals::{Goal, Outcome};
+use super::goals::{Goal, GoalOutcome};
 use super::instructions::grouped;
 use super::memory::Peak;
-use super::report::{Report, Row};
+use super::report::{BenchReport, ReportRow};
 
 /// Prints all of it, the goals last.
-pub fn print(report: &Report) {
+pub fn print(report: &BenchReport) {
     println!("\n{}\n", summary(report));
     println!("{}", times(&report.times));
     println!("{}", memory(&report.memory));
     if !report.stations.is_empty() {
-        println!("{}", super::stations::table(&report.stations));
+        println!("{}", super::path_phases::table(&report.stations));
     }
     for line in &report.left_out {
         println!("left out: {line}");
@@ -21,14 +21,14 @@ pub fn print(report: &Report) {
     let count = |wanted| report.goals.iter().filter(|goal| goal.outcome == wanted).count();
     println!(
         "goals: {} pass, {} FAIL, {} not measured",
-        count(Outcome::Pass),
-        count(Outcome::Fail),
-        count(Outcome::NotMeasured)
+        count(GoalOutcome::Pass),
+        count(GoalOutcome::Fail),
+        count(GoalOutcome::NotMeasured)
     );
 }
 
 /// When, on what and with which program.
-pub fn summary(report: &Report) -> String {
+pub fn summary(report: &BenchReport) -> String {
     let machine = &report.machine;
     format!(
         "{}, {} ({} {}), {}; the program: {}, {:.1} MB",
@@ -43,7 +43,7 @@ pub fn summary(report: &Report) -> String {
 }
 
 /// The times.
-pub fn times(rows: &[Row]) -> String {
+pub fn times(rows: &[ReportRow]) -> String {
     let head = [
         Text("what"),
         Number("turns"),
@@ -98,11 +98,11 @@ pub fn limit(goal: &Goal) -> String {
 }
 
 /// An outcome in a word.
-pub fn word(outcome: Outcome) -> &'static str {
+pub fn word(outcome: GoalOutcome) -> &'static str {
     match outcome {
-        Outcome::Pass => "pass",
-        Outcome::Fail => "**FAIL**",
-        Outcome::NotMeasured => "not measured",
+        GoalOutcome::Pass => "pass",
+        GoalOutcome::Fail => "**FAIL**",
+        GoalOutcome::NotMeasured => "not measured",
     }
 }
 

@@ -56,7 +56,7 @@ pub mod tests {
 
     use flate2::read::GzDecoder;
 
-    use super::super::package::File;
+    use super::super::package::PackageFile;
     use super::*;
 
     /// The entries of an archive: path, mode, text.
@@ -77,8 +77,8 @@ pub mod tests {
     #[test]
     fn an_archive_keeps_order_and_run_bits_and_is_always_the_same() {
         let files = Files::from([
-            ("b/c".to_owned(), File::plain("text")),
-            ("a".to_owned(), File::program("program")),
+            ("b/c".to_owned(), PackageFile::plain("text")),
+            ("a".to_owned(), PackageFile::program("program")),
         ]);
         let archive = pack("top", &files, 1).unwrap();
         assert_eq!(

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 use super::notices;
-use super::package::{File, Files, NAME, REPOSITORY};
+use super::package::{Files, NAME, PackageFile, REPOSITORY};
 use super::platform::{Libc, Platform};
 use crate::{Workspace, process};
 
@@ -65,10 +65,10 @@ impl Contents {
     pub fn tree(&self) -> Files {
         let mut files = Files::new();
         for (place, script) in &self.completions {
-            files.insert(format!("share/{place}"), File::plain(script.clone()));
+            files.insert(format!("share/{place}"), PackageFile::plain(script.clone()));
         }
         for (name, page) in &self.manual {
-            files.insert(format!("share/man/man1/{name}"), File::plain(page.clone()));
+            files.insert(format!("share/man/man1/{name}"), PackageFile::plain(page.clone()));
         }
         for (name, file) in self.documents() {
             files.insert(format!("share/doc/{NAME}/{name}"), file);
@@ -79,16 +79,17 @@ impl Contents {
     /// What people read, by file name.
     pub fn documents(&self) -> Files {
         let mut files = self.licence_files();
-        files.insert("README.md".to_owned(), File::plain(self.readme.clone()));
+        files.insert("README.md".to_owned(), PackageFile::plain(self.readme.clone()));
         files
     }
 
     /// Everybody's licences, by file name.
     pub fn licence_files(&self) -> Files {
         let own = self.licences.iter();
-        let mut files: Files =
-            own.map(|(name, text)| ((*name).to_owned(), File::plain(text.clone()))).collect();
-        files.insert("THIRD-PARTY.md".to_owned(), File::plain(self.notices.clone()));
+        let mut files: Files = own
+            .map(|(name, text)| ((*name).to_owned(), PackageFile::plain(text.clone())))
+            .collect();
+        files.insert("THIRD-PARTY.md".to_owned(), PackageFile::plain(self.notices.clone()));
         files
     }
 }

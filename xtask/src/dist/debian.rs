@@ -13,7 +13,8 @@ use anyhow::{Context as _, Result};
 use super::archive;
 use super::contents::Contents;
 use super::package::{
-    AUTHORS, File, Files, LICENCE, NAME, Programs, REPOSITORY, SUMMARY, VERSION, add_programs,
+    AUTHORS, Files, LICENCE, NAME, PackageFile, Programs, REPOSITORY, SUMMARY, VERSION,
+    add_programs,
 };
 use super::platform::Platform;
 use crate::process;
@@ -33,8 +34,8 @@ pub fn write(
     }
     // Digests in Debian's order, which is that of `md5sum`.
     let sums = process::output(Command::new("md5sum").args(files.keys()).current_dir(&root))?;
-    put(&root, "DEBIAN/md5sums", &File::plain(sums))?;
-    put(&root, "DEBIAN/control", &File::plain(control(platform, &files)))?;
+    put(&root, "DEBIAN/md5sums", &PackageFile::plain(sums))?;
+    put(&root, "DEBIAN/control", &PackageFile::plain(control(platform, &files)))?;
 
     let name = format!("{NAME}_{VERSION}_{}.deb", platform.debian());
     let made = folder.path().join(&name);
@@ -51,17 +52,17 @@ fn files(programs: &Programs, contents: &Contents) -> Result<Files> {
     for (place, script) in &contents.completions {
         // On Debian zsh looks here for what comes with packages.
         let place = place.replace("zsh/site-functions", "zsh/vendor-completions");
-        files.insert(format!("usr/share/{place}"), File::plain(script.clone()));
+        files.insert(format!("usr/share/{place}"), PackageFile::plain(script.clone()));
     }
     for (name, page) in &contents.manual {
-        let page = File::plain(archive::compress(page)?);
+        let page = PackageFile::plain(archive::compress(page)?);
         files.insert(format!("usr/share/man/man1/{name}.gz"), page);
     }
     let documents = format!("usr/share/doc/{NAME}");
-    files.insert(format!("{documents}/README.md"), File::plain(contents.readme.clone()));
-    files.insert(format!("{documents}/copyright"), File::plain(copyright(contents)));
+    files.insert(format!("{documents}/README.md"), PackageFile::plain(contents.readme.clone()));
+    files.insert(format!("{documents}/copyright"), PackageFile::plain(copyright(contents)));
     let changes = archive::compress(&contents.changes)?;
-    files.insert(format!("{documents}/changelog.gz"), File::plain(changes));
+    files.insert(format!("{documents}/changelog.gz"), PackageFile::plain(changes));
     Ok(files)
 }
 
@@ -94,7 +95,7 @@ fn copyright(contents: &Contents) -> String {
 }
 
 /// Writes a file below `root` with exactly its rights, whatever the person's mask is; folders too.
-fn put(root: &Path, path: &str, file: &File) -> Result<()> {
+fn put(root: &Path, path: &str, file: &PackageFile) -> Result<()> {
     let place = root.join(path);
     let failed = || format!("{} cannot be written", place.display());
     fs::create_dir_all(place.parent().with_context(failed)?).with_context(failed)?;
@@ -115,8 +116,8 @@ mod tests {
     #[test]
     fn the_control_file_is_whole() {
         let files = Files::from([
-            ("a".to_owned(), File::plain("x")),
-            ("b".to_owned(), File::plain(vec![0; 1025])),
+            ("a".to_owned(), PackageFile::plain("x")),
+            ("b".to_owned(), PackageFile::plain(vec![0; 1025])),
         ]);
         assert_eq!(
             control(arm(), &files),
@@ -159,8 +160,8 @@ mod tests {
     fn rights_are_those_of_the_package_down_to_its_root() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("root");
-        put(&root, "usr/bin/anyhook", &File::program("x")).unwrap();
-        put(&root, "usr/page", &File::plain("x")).unwrap();
+        put(&root, "usr/bin/anyhook", &PackageFile::program("x")).unwrap();
+        put(&root, "usr/page", &PackageFile::plain("x")).unwrap();
         for (path, rights) in
             [("", 0o755), ("usr", 0o755), ("usr/bin/anyhook", 0o755), ("usr/page", 0o644)]
         {

@@ -10,7 +10,7 @@ const KNOWN_STARTERS: u64 = 1;
 
 /// What was found in a binary.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ElfContents {
     /// Has a fixed address, so nothing must be moved at its start.
     fixed: bool,
     /// Asks for a loader, or for libraries.
@@ -22,13 +22,13 @@ pub struct Found {
 }
 
 /// Reads a binary of this machine's kind.
-pub fn look(bytes: &[u8]) -> Result<Found> {
+pub fn look(bytes: &[u8]) -> Result<ElfContents> {
     let header = FileHeader64::<Endianness>::parse(bytes).context("no ELF file of 64 bits")?;
     let endian = header.endian()?;
     let segments = header.program_headers(endian, bytes)?;
     let file = ElfFile::<FileHeader64<Endianness>>::parse(bytes)?;
     let size = |name| file.section_by_name(name).map_or(0, |section| section.size());
-    Ok(Found {
+    Ok(ElfContents {
         fixed: header.e_type(endian) == ET_EXEC,
         dynamic: segments
             .iter()
@@ -51,7 +51,7 @@ pub fn functions(bytes: &[u8]) -> Result<Vec<(String, u64)>> {
     functions.map(|symbol| Ok((symbol.name()?.to_owned(), symbol.address()))).collect()
 }
 
-impl Found {
+impl ElfContents {
     /// Fails unless it is what the static packages promise.
     pub fn must_be_static(&self) -> Result<()> {
         let mut faults = Vec::new();
@@ -89,9 +89,9 @@ mod tests {
 
     #[test]
     fn each_fault_is_named() {
-        let good = Found { fixed: true, dynamic: false, symbols: false, starters: 1 };
+        let good = ElfContents { fixed: true, dynamic: false, symbols: false, starters: 1 };
         good.must_be_static().unwrap();
-        let error = Found { starters: 3, ..good }.must_be_static().unwrap_err().to_string();
+        let error = ElfContents { starters: 3, ..good }.must_be_static().unwrap_err().to_string();
         assert!(error.ends_with("3 functions run before `main`"), "{error}");
     }
 

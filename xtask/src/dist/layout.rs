@@ -18,7 +18,7 @@ use anyhow::{Context as _, Result, bail};
 use super::binary;
 use super::platform::Libc;
 use crate::bench::dispatches::Dispatches;
-use crate::{Ending, Workspace, tools};
+use crate::{TaskResult, Workspace, tools};
 
 /// Where the script is, in the repository.
 const FILE: &str = "crates/hook/layout.ld";
@@ -42,7 +42,7 @@ const TABLES: &str = "    *(.rodata.cst4 .rodata.cst8 .rodata.cst16 .rodata.cst3
 ";
 
 /// Writes the script anew.
-pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
+pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     if !arguments.is_empty() {
         bail!("usage: cargo xtask layout");
     }
@@ -52,7 +52,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
     let names = called(&Dispatches::make(&program)?, &aliases)?;
     fs::write(workspace.root.join(FILE), script(&names))?;
     eprintln!("wrote {FILE}: {} functions", names.len());
-    Ok(Ending::Good)
+    Ok(TaskResult::Good)
 }
 
 /// What the compiler is told when it links the small static program.

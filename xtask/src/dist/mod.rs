@@ -30,7 +30,7 @@ use anyhow::{Context as _, Result, bail};
 use self::contents::Contents;
 use self::package::{NAME, PROGRAMS, Programs};
 use self::platform::{Libc, Platform};
-use crate::{Ending, Workspace, tools};
+use crate::{TaskResult, Workspace, tools};
 
 /// What the arguments ask for.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,11 +40,11 @@ struct Options {
 }
 
 /// Makes the packages.
-pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
+pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     let options = Options::parse(arguments)?;
     let out = options.out.unwrap_or_else(|| default_folder(workspace));
     make(workspace, &out, if options.all { &Libc::ALL } else { &[Libc::Musl] })?;
-    Ok(Ending::Good)
+    Ok(TaskResult::Good)
 }
 
 /// Where packages go unless somebody says otherwise; cargo has a `dist` folder of its own.
@@ -57,7 +57,7 @@ pub fn make(workspace: &Workspace, out: &Path, libcs: &[Libc]) -> Result<()> {
     let platform = Platform::here()?;
     let time = archive::time(workspace)?;
     fs::create_dir_all(out).with_context(|| format!("{} cannot be made", out.display()))?;
-    let mut shelf = Shelf { out, sums: String::new() };
+    let mut shelf = PackageFolder { out, sums: String::new() };
     for &libc in libcs {
         let mut programs = Programs::new();
         for (name, built) in build_all(workspace, platform, libc)? {
@@ -111,12 +111,12 @@ fn build_all(
 }
 
 /// The folder that packages are put into.
-struct Shelf<'a> {
+struct PackageFolder<'a> {
     out: &'a Path,
     sums: String,
 }
 
-impl Shelf<'_> {
+impl PackageFolder<'_> {
     /// Makes a package and says how long that took.
     fn put(&mut self, make: impl FnOnce() -> Result<(String, Vec<u8>)>) -> Result<()> {
         let start = Instant::now();

@@ -8,7 +8,8 @@ use serde_json::json;
 use super::archive;
 use super::contents::Contents;
 use super::package::{
-    AUTHORS, File, Files, LICENCE, NAME, Programs, REPOSITORY, SUMMARY, VERSION, add_programs,
+    AUTHORS, Files, LICENCE, NAME, PackageFile, Programs, REPOSITORY, SUMMARY, VERSION,
+    add_programs,
 };
 use super::platform::Platform;
 
@@ -22,13 +23,16 @@ pub fn write(
     let mut files = Files::new();
     add_programs(&mut files, "bin", programs);
     for (place, script) in &contents.completions {
-        files.insert(format!("share/{place}"), File::plain(script.clone()));
+        files.insert(format!("share/{place}"), PackageFile::plain(script.clone()));
     }
     for (name, page) in &contents.manual {
-        files.insert(format!("man/{name}"), File::plain(page.clone()));
+        files.insert(format!("man/{name}"), PackageFile::plain(page.clone()));
     }
     files.append(&mut contents.documents());
-    files.insert("package.json".to_owned(), File::plain(manifest(platform, programs, contents)));
+    files.insert(
+        "package.json".to_owned(),
+        PackageFile::plain(manifest(platform, programs, contents)),
+    );
     // npm wants everything in a folder of this name.
     let bytes = archive::pack("package", &files, time)?;
     Ok((format!("{NAME}-{VERSION}-npm-linux-{}.tgz", platform.npm()), bytes))

@@ -21,14 +21,14 @@ pub const AUTHORS: &str = "The anyhook authors";
 
 /// One file of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct PackageFile {
     /// What is in it.
     pub bytes: Vec<u8>,
     /// Whether it can be run.
     pub program: bool,
 }
 
-impl File {
+impl PackageFile {
     /// A file that is only read.
     pub fn plain(bytes: impl Into<Vec<u8>>) -> Self {
         Self { bytes: bytes.into(), program: false }
@@ -51,12 +51,12 @@ pub type Programs = BTreeMap<&'static str, Vec<u8>>;
 /// Puts the programs into a folder of a package.
 pub fn add_programs(files: &mut Files, folder: &str, programs: &Programs) {
     for (name, bytes) in programs {
-        files.insert(format!("{folder}/{name}"), File::program(bytes.clone()));
+        files.insert(format!("{folder}/{name}"), PackageFile::program(bytes.clone()));
     }
 }
 
 /// Files by their path in the package: always in the same order.
-pub type Files = BTreeMap<String, File>;
+pub type Files = BTreeMap<String, PackageFile>;
 
 #[cfg(test)]
 pub mod tests {

@@ -13,7 +13,8 @@ use serde_json::json;
 use super::binary::Recipe;
 use super::contents::Contents;
 use super::package::{
-    AUTHORS, File, Files, LICENCE, NAME, Programs, REPOSITORY, SUMMARY, VERSION, add_programs,
+    AUTHORS, Files, LICENCE, NAME, PackageFile, Programs, REPOSITORY, SUMMARY, VERSION,
+    add_programs,
 };
 use super::platform::{Libc, Platform};
 use crate::{Workspace, process, tools};
@@ -62,8 +63,8 @@ fn project(workspace: &Workspace, programs: &Programs, contents: &Contents) -> R
     let licences = contents.licence_files();
     let names: Vec<_> = licences.keys().map(String::as_str).collect();
     let manifest = workspace.root.join("crates/cli/Cargo.toml");
-    files.insert("pyproject.toml".to_owned(), File::plain(settings(&manifest, &names)?));
-    files.insert("README.md".to_owned(), File::plain(contents.readme.clone()));
+    files.insert("pyproject.toml".to_owned(), PackageFile::plain(settings(&manifest, &names)?));
+    files.insert("README.md".to_owned(), PackageFile::plain(contents.readme.clone()));
     files.extend(licences);
     Ok(files)
 }

@@ -13,12 +13,12 @@ use anyhook_model::report::changes::{AddReport, PlacedHook};
 use anyhook_model::{StateDir, exit_code};
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::{Environment, shown};
-use crate::error::Trouble;
+use crate::error::CommandError;
+use crate::human_only::{CommandOutcome, agent_above, journal, watched};
 use crate::level::LevelArgs;
 use crate::packs;
-use crate::person::{Outcome, agent_above, journal, watched};
 use crate::shadow::put_in_shadow;
 use crate::ui::{Out, Tone, counted};
 
@@ -40,22 +40,22 @@ pub struct AddArgs {
     json: bool,
 }
 
-pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     if let Some(pack) = packs::meant(&arguments.path) {
         return pack::run(&pack?, arguments, environment, out);
     }
     if !arguments.agent.is_empty() {
-        return Err(Trouble::usage("--agent only applies to packs")
+        return Err(CommandError::usage("--agent only applies to packs")
             .hint("add a pack: anyhook add pack/NAME --agent NAME"));
     }
     let named = environment.work_dir.join(&arguments.path);
     let source = std::fs::canonicalize(&named).map_err(|error| {
-        Trouble::input(format!("`{}`: {error}", arguments.path.display()))
+        CommandError::input(format!("`{}`: {error}", arguments.path.display()))
             .hint("pass the path of a hook's folder")
     })?;
     let hook = Hook::load(&source, Level::User);
     if let Some(fault) = hook.fault() {
-        return Err(Trouble::input(format!(
+        return Err(CommandError::input(format!(
             "`{}` cannot run: {}",
             arguments.path.display(),
             fault.message
@@ -65,24 +65,25 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> End
     let hooks_folder = arguments.level.hooks_folder(environment)?;
     let target = hooks_folder.join(folder_name(&source, &hook, environment));
     if target.symlink_metadata().is_ok() {
-        return Err(Trouble::problem(format!("`{}` already exists", target.display()))
+        return Err(CommandError::problem(format!("`{}` already exists", target.display()))
             .hint(format!("`anyhook remove {}` removes it", hook.name())));
     }
-    std::fs::create_dir_all(&hooks_folder).map_err(|error| Trouble::at(&hooks_folder, error))?;
+    std::fs::create_dir_all(&hooks_folder)
+        .map_err(|error| CommandError::at(&hooks_folder, error))?;
     // Copied aside and renamed: an agent at work never meets half a hook. A hidden folder is no hook.
     let aside = tempfile::Builder::new()
         .prefix(".adding-")
         .tempdir_in(&hooks_folder)
-        .map_err(|error| Trouble::at(&hooks_folder, error))?;
+        .map_err(|error| CommandError::at(&hooks_folder, error))?;
     let copy = aside.path().join("copy");
     copy_folder(&source, &copy)?;
     let agent = agent_above(environment);
     if agent.is_some() {
         put_in_shadow(&copy, hook.name())?;
     }
-    std::fs::rename(&copy, &target).map_err(|error| Trouble::at(&target, error))?;
+    std::fs::rename(&copy, &target).map_err(|error| CommandError::at(&target, error))?;
     if let Some(agent) = &agent {
-        journal("add", &Outcome::InShadow(agent), environment);
+        journal("add", &CommandOutcome::InShadow(agent), environment);
     }
     if arguments.json {
         let folder = target.to_string_lossy().into_owned();

@@ -3,7 +3,7 @@
 mod list;
 mod session;
 
-use anyhook_flow::names::Known;
+use anyhook_flow::names::NamedItem;
 use anyhook_model::daemon::{AgentView, Request, Response};
 use anyhook_model::{AgentState, exit_code};
 use anyhook_terminal::states::agent_tone;
@@ -11,13 +11,13 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use self::list::ListArgs;
-use super::Ended;
+use super::CommandResult;
 use crate::daemon::{ask, connect};
 use crate::downtime;
-use crate::environment::{Environment, person, shown};
-use crate::error::Trouble;
-use crate::figures::{brief, thousands};
-use crate::prefix::named;
+use crate::environment::{Environment, shown, user_name};
+use crate::error::CommandError;
+use crate::format::{brief, thousands};
+use crate::id_prefix::named;
 use crate::ui::{Out, Tone};
 use crate::usage;
 
@@ -94,7 +94,7 @@ enum AgentCommand {
     },
 }
 
-pub fn run(arguments: AgentArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: AgentArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     match arguments.command {
         AgentCommand::List(arguments) => list::run(&arguments, environment, out),
         AgentCommand::Rename { id, name, json } => rename(id, name, json, environment, out),
@@ -106,7 +106,7 @@ pub fn run(arguments: AgentArgs, environment: &Environment, out: &mut Out) -> En
     }
 }
 
-fn agents(environment: &Environment) -> Result<Vec<AgentView>, Trouble> {
+fn agents(environment: &Environment) -> Result<Vec<AgentView>, CommandError> {
     match ask(environment, &Request::Agents)? {
         Response::Agents(agents) => Ok(agents),
         _ => Err(anyhook_socket::ClientError::NoAnswer.into()),
@@ -119,7 +119,7 @@ fn show(
     json: bool,
     environment: &Environment,
     out: &mut Out,
-) -> Ended {
+) -> CommandResult {
     let mut agent = find(agents, id)?.clone();
     agent.usage = usage::of_agent(&agent);
     if json {
@@ -163,8 +163,8 @@ fn show(
 }
 
 /// Finds an agent by its id or its name, or the beginning of it, or of its session.
-fn find<'all>(agents: &'all [AgentView], id: &str) -> Result<&'all AgentView, Trouble> {
-    named(agents, "agent", id, |agent| Known {
+fn find<'all>(agents: &'all [AgentView], id: &str) -> Result<&'all AgentView, CommandError> {
+    named(agents, "agent", id, |agent| NamedItem {
         id: &agent.id,
         name: agent.name.clone(),
         also: agent.session.as_deref(),
@@ -172,8 +172,14 @@ fn find<'all>(agents: &'all [AgentView], id: &str) -> Result<&'all AgentView, Tr
     })
 }
 
-fn rename(id: String, name: String, json: bool, environment: &Environment, out: &mut Out) -> Ended {
-    let request = Request::Rename { agent: id, name, by: person() };
+fn rename(
+    id: String,
+    name: String,
+    json: bool,
+    environment: &Environment,
+    out: &mut Out,
+) -> CommandResult {
+    let request = Request::Rename { agent: id, name, by: user_name() };
     let Response::Agents(agents) = connect(environment)?.request(&request)? else {
         return Err(anyhook_socket::ClientError::NoAnswer.into());
     };

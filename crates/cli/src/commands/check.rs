@@ -9,8 +9,8 @@ use anyhook_model::exit_code;
 use anyhook_model::report::{CheckReport, CheckedHook};
 use clap::Args;
 
-use super::Ended;
-use crate::drawing::draw;
+use super::CommandResult;
+use crate::diagnostic::draw;
 use crate::environment::Environment;
 use crate::target;
 use crate::ui::{Out, Tone, counted};
@@ -26,7 +26,7 @@ pub struct CheckArgs {
     json: bool,
 }
 
-pub fn run(arguments: &CheckArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &CheckArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let mut notes = Vec::new();
     let hooks = if arguments.paths.is_empty() {
         let installed = target::installed(environment);

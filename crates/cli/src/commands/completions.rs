@@ -12,9 +12,9 @@ use clap::Args;
 use clap_complete::Shell;
 use clap_complete::env::Shells;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::completing_shell;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::Out;
 
 /// The variable by which a shell's script says which shell asks.
@@ -36,10 +36,10 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-pub fn run(arguments: &CompletionsArgs, out: &mut Out) -> Ended {
+pub fn run(arguments: &CompletionsArgs, out: &mut Out) -> CommandResult {
     let name = arguments.shell.to_string();
     let shell = SHELLS.completer(&name);
-    let shell = shell.ok_or_else(|| Trouble::usage(format!("unknown shell `{name}`")))?;
+    let shell = shell.ok_or_else(|| CommandError::usage(format!("unknown shell `{name}`")))?;
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, "anyhook", "anyhook", "anyhook", &mut script)?;
     let mut script = String::from_utf8_lossy(&script).trim().to_owned();

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use anyhook_mcp::context7::{Report, Status};
+use anyhook_mcp::context7::{DocumentationReport, DocumentationStatus};
 use anyhook_model::exit_code;
 use anyhook_workflow::documentation;
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
+use crate::mcp_wait::limit;
 use crate::ui::{Out, Tone};
-use crate::waiting::limit;
-use crate::workflow::{self, ServersAround, workflow_agent};
+use crate::workflow::{self, ProjectMcpServers, workflow_agent};
 
 /// Who asks by hand has so much patience, for all topics together.
 const WITHIN: Duration = Duration::from_secs(60);
@@ -43,7 +43,7 @@ pub struct Context7Args {
     json: bool,
 }
 
-pub fn run(arguments: &Context7Args, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &Context7Args, environment: &Environment, out: &mut Out) -> CommandResult {
     if arguments.event {
         return workflow::in_a_hook(before_work(arguments.timeout, environment));
     }
@@ -55,16 +55,16 @@ pub fn run(arguments: &Context7Args, environment: &Environment, out: &mut Out) -
     {
         let names: Vec<&str> =
             project.definition.stages.iter().map(|stage| stage.name.text.as_str()).collect();
-        return Err(Trouble::usage(format!("the workflow has no stages `{stage}`"))
+        return Err(CommandError::usage(format!("the workflow has no stages `{stage}`"))
             .hint(format!("available: {}", names.join(", "))));
     }
     let within = arguments.timeout.unwrap_or(WITHIN);
-    let servers = ServersAround(environment);
+    let servers = ProjectMcpServers(environment);
     let reports = documentation::refresh(&project, &servers, &topics, stage, within)?;
     if arguments.json {
         out.json(&reports)?;
     } else {
-        let fetched = reports.iter().filter(|report| report.status == Status::Fetched);
+        let fetched = reports.iter().filter(|report| report.status == DocumentationStatus::Fetched);
         for (index, report) in fetched.enumerate() {
             if index > 0 {
                 out.gap()?;
@@ -76,7 +76,7 @@ pub fn run(arguments: &Context7Args, environment: &Environment, out: &mut Out) -
 }
 
 /// Fetches what an agent should know before it works.
-fn before_work(within: Option<Duration>, environment: &Environment) -> Result<(), Trouble> {
+fn before_work(within: Option<Duration>, environment: &Environment) -> Result<(), CommandError> {
     let event = workflow::read_event()?;
     let project = workflow::find(environment)?;
     let Some(agent) = event.agent(&project.definition, workflow_agent().0.as_deref()) else {
@@ -84,17 +84,19 @@ fn before_work(within: Option<Duration>, environment: &Environment) -> Result<()
     };
     let Some(state) = project.state()? else { return Ok(()) };
     let within = within.unwrap_or(documentation::AT_START);
-    let servers = ServersAround(environment);
+    let servers = ProjectMcpServers(environment);
     let reports = documentation::refresh_for(&project, &servers, &state, &agent, within)?;
     missing(&reports).map(drop)
 }
 
 /// Returns the topics, each once.
-fn topics(told: &[String]) -> Result<Vec<String>, Trouble> {
+fn topics(told: &[String]) -> Result<Vec<String>, CommandError> {
     let mut topics: Vec<String> = Vec::new();
     for topic in told.iter().map(|topic| topic.trim()) {
         if topic.is_empty() {
-            return Err(Trouble::usage("a topic is empty").hint("name a library, such as `react`"));
+            return Err(
+                CommandError::usage("a topic is empty").hint("name a library, such as `react`")
+            );
         }
         if !topics.iter().any(|known| known == topic) {
             topics.push(topic.to_owned());
@@ -103,7 +105,7 @@ fn topics(told: &[String]) -> Result<Vec<String>, Trouble> {
     Ok(topics)
 }
 
-fn show(report: &Report, out: &mut Out) -> Result<(), Trouble> {
+fn show(report: &DocumentationReport, out: &mut Out) -> Result<(), CommandError> {
     let library = report.library.as_ref().map(|library| format!("  {library}"));
     let source = report.source_url.as_ref().map(|address| format!("  {address}"));
     out.line(&[
@@ -116,21 +118,23 @@ fn show(report: &Report, out: &mut Out) -> Result<(), Trouble> {
 }
 
 /// Says of which topics there is no documentation, and why.
-fn missing(reports: &[Report]) -> Ended {
-    let is_missing = |report: &&Report| report.status == Status::Unavailable;
-    let missing: Vec<&Report> = reports.iter().filter(is_missing).collect();
+fn missing(reports: &[DocumentationReport]) -> CommandResult {
+    let is_missing =
+        |report: &&DocumentationReport| report.status == DocumentationStatus::Unavailable;
+    let missing: Vec<&DocumentationReport> = reports.iter().filter(is_missing).collect();
     let Some(first) = missing.first() else { return Ok(exit_code::OK) };
-    let why = |report: &Report| report.reason.clone().unwrap_or_default();
+    let why = |report: &DocumentationReport| report.reason.clone().unwrap_or_default();
     let message = if missing.iter().all(|report| report.reason == first.reason) {
         let topics: Vec<String> =
             missing.iter().map(|report| format!("`{}`", report.topic)).collect();
         format!(" {}: {}", topics.join(", "), why(first))
     } else {
-        let line = |report: &&Report| format!("\n  `{}`: {}", report.topic, why(report));
+        let line =
+            |report: &&DocumentationReport| format!("\n  `{}`: {}", report.topic, why(report));
         let lines: Vec<String> = missing.iter().map(line).collect();
         format!(":{}", lines.concat())
     };
-    let trouble = Trouble::problem(format!("no documentation found for{message}"));
+    let trouble = CommandError::problem(format!("no documentation found for{message}"));
     Err(match &first.hint {
         Some(hint) => trouble.hint(hint),
         None => trouble,

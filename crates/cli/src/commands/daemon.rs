@@ -16,12 +16,12 @@ use anyhook_model::daemon::{Request, StartedBy};
 use anyhook_model::exit_code;
 use clap::{Args, Subcommand};
 
-use super::Ended;
+use super::CommandResult;
 use crate::daemon::{self, connect_if_it_runs, folder, last_words, notices_that_failed, tail};
 use crate::downtime;
 use crate::environment::{Environment, shown};
-use crate::error::Trouble;
-use crate::figures::{apart, thousands};
+use crate::error::CommandError;
+use crate::format::{apart, thousands};
 use crate::ui::{Out, Tone};
 
 /// The daemon ends within this time, or something is wrong.
@@ -94,7 +94,7 @@ impl DaemonArgs {
     }
 }
 
-pub fn run(arguments: &DaemonArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &DaemonArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     match &arguments.command {
         DaemonCommand::Start { foreground: true, .. } => be_service(environment, out),
         DaemonCommand::Start { repair, .. } => start(*repair, environment, out),
@@ -106,7 +106,7 @@ pub fn run(arguments: &DaemonArgs, environment: &Environment, out: &mut Out) -> 
     }
 }
 
-fn start(repair: bool, environment: &Environment, out: &mut Out) -> Ended {
+fn start(repair: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     if let Some(mut client) = connect_if_it_runs(environment)? {
         let status = daemon::status(&mut client)?;
         let words = format!("daemon already running (pid {})", status.pid);
@@ -115,7 +115,9 @@ fn start(repair: bool, environment: &Environment, out: &mut Out) -> Ended {
     }
     if repair {
         let store = folder(&environment.places)?.store();
-        for note in Store::repair(&store).map_err(|error| Trouble::problem(error.to_string()))? {
+        for note in
+            Store::repair(&store).map_err(|error| CommandError::problem(error.to_string()))?
+        {
             out.line(&[(Tone::Warn, "repaired: "), (Tone::Plain, &note)])?;
         }
     }
@@ -129,7 +131,7 @@ fn start(repair: bool, environment: &Environment, out: &mut Out) -> Ended {
 }
 
 /// Becomes the daemon, in this process; what it says goes to its log as always.
-fn be_service(environment: &Environment, out: &mut Out) -> Ended {
+fn be_service(environment: &Environment, out: &mut Out) -> CommandResult {
     if let Some(mut client) = connect_if_it_runs(environment)? {
         let status = daemon::status(&mut client)?;
         let words = format!("daemon already running (pid {})", status.pid);
@@ -138,10 +140,10 @@ fn be_service(environment: &Environment, out: &mut Out) -> Ended {
     }
     let place = folder(&environment.places)?;
     place.make().map_err(anyhook_socket::ClientError::from)?;
-    let log = open_log(&place).map_err(|error| Trouble::at(&place.log(), error))?;
+    let log = open_log(&place).map_err(|error| CommandError::at(&place.log(), error))?;
     let binary = environment.places.binary.as_deref();
-    let binary =
-        binary.ok_or_else(|| Trouble::problem("cannot find the path of the running program"))?;
+    let binary = binary
+        .ok_or_else(|| CommandError::problem("cannot find the path of the running program"))?;
     let error = Command::new(binary)
         .args([DAEMON_ARGUMENT, StartedBy::Service.name()])
         .current_dir("/")
@@ -149,26 +151,26 @@ fn be_service(environment: &Environment, out: &mut Out) -> Ended {
         .stdout(log.try_clone()?)
         .stderr(log)
         .exec();
-    Err(Trouble::at(binary, error))
+    Err(CommandError::at(binary, error))
 }
 
 /// Adds why the daemon could not start, which it said in its log.
-fn explained(trouble: Trouble, environment: &Environment) -> Trouble {
+fn explained(trouble: CommandError, environment: &Environment) -> CommandError {
     let said = folder(&environment.places).ok().and_then(|folder| last_words(&folder));
     match said {
         Some((why, hint)) => {
-            Trouble::problem(format!("could not start the daemon: {why}")).hint(hint)
+            CommandError::problem(format!("could not start the daemon: {why}")).hint(hint)
         }
         None => trouble,
     }
 }
 
-fn stop(environment: &Environment, out: &mut Out) -> Ended {
+fn stop(environment: &Environment, out: &mut Out) -> CommandResult {
     // First, so that no hook event or keeper that finds it gone brings it back.
     let place = folder(&environment.places)?;
     if place.path().exists() {
         let path = place.stopped();
-        place.keep_stopped().map_err(|error| Trouble::at(&path, error))?;
+        place.keep_stopped().map_err(|error| CommandError::at(&path, error))?;
     }
     let Some(mut client) = connect_if_it_runs(environment)? else {
         out.line(&[(Tone::Plain, "daemon not running")])?;
@@ -192,11 +194,11 @@ fn has_ended(process: u32) -> bool {
     fs::read(format!("/proc/{process}/cmdline")).map_or(true, |line| line.is_empty())
 }
 
-fn does_not_end() -> Trouble {
-    Trouble::problem("the daemon did not stop").hint("anyhook daemon logs")
+fn does_not_end() -> CommandError {
+    CommandError::problem("the daemon did not stop").hint("anyhook daemon logs")
 }
 
-fn status(json: bool, environment: &Environment, out: &mut Out) -> Ended {
+fn status(json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let Some(mut client) = connect_if_it_runs(environment)? else {
         if json {
             out.json(&serde_json::Value::Null)?;
@@ -242,14 +244,16 @@ fn status(json: bool, environment: &Environment, out: &mut Out) -> Ended {
     Ok(exit_code::OK)
 }
 
-fn logs(follow: bool, lines: usize, environment: &Environment, out: &mut Out) -> Ended {
+fn logs(follow: bool, lines: usize, environment: &Environment, out: &mut Out) -> CommandResult {
     let path = folder(&environment.places)?.log();
     let said = match tail(&path, lines) {
         Ok(said) => said,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(Trouble::problem("the daemon has never run").hint("anyhook daemon start"));
+            return Err(
+                CommandError::problem("the daemon has never run").hint("anyhook daemon start")
+            );
         }
-        Err(error) => return Err(Trouble::at(&path, error)),
+        Err(error) => return Err(CommandError::at(&path, error)),
     };
     out.pieces(&[(Tone::Plain, &said)])?;
     if !follow {
@@ -264,7 +268,7 @@ fn logs(follow: bool, lines: usize, environment: &Environment, out: &mut Out) ->
             at = 0;
         }
         if length > at {
-            let mut file = File::open(&path).map_err(|error| Trouble::at(&path, error))?;
+            let mut file = File::open(&path).map_err(|error| CommandError::at(&path, error))?;
             file.seek(SeekFrom::Start(at))?;
             let mut text = Vec::new();
             at += file.take(length - at).read_to_end(&mut text)? as u64;

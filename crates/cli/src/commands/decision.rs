@@ -4,18 +4,18 @@ mod filter;
 pub mod list;
 mod resolve;
 
-use anyhook_flow::names::Known;
+use anyhook_flow::names::NamedItem;
 use anyhook_model::daemon::{ClaimRequest, DecisionView, Request, Response};
 use anyhook_model::exit_code;
 use anyhook_socket::ClientError;
 use clap::{Args, Subcommand};
 
-use self::filter::Filter;
+use self::filter::DecisionFilter;
 use self::resolve::ResolveArgs;
-use super::Ended;
+use super::CommandResult;
 use crate::daemon::{ask, connect};
-use crate::environment::{Environment, person};
-use crate::error::Trouble;
+use crate::environment::{Environment, user_name};
+use crate::error::CommandError;
 use crate::ui::{Out, Tone};
 
 /// Answer agents from any terminal: see what is waiting for you, and choose
@@ -44,7 +44,7 @@ enum DecisionCommand {
         #[arg(long, conflicts_with_all = ["all", "agent", "project", "tool", "about"])]
         standing: bool,
         #[command(flatten)]
-        filter: Filter,
+        filter: DecisionFilter,
         /// Exit 3 if nothing is listed, for scripts
         #[arg(long)]
         exit_code: bool,
@@ -102,7 +102,7 @@ struct ClaimArgs {
     json: bool,
 }
 
-pub fn run(arguments: DecisionArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: DecisionArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     match arguments.command {
         DecisionCommand::List { standing: true, exit_code, json, .. } => {
             list::standing(exit_code, json, environment, out)
@@ -123,13 +123,13 @@ pub fn run(arguments: DecisionArgs, environment: &Environment, out: &mut Out) ->
 }
 
 /// Returns who decides: as they say, or by their login.
-fn who(by: Option<String>) -> Result<String, Trouble> {
+fn who(by: Option<String>) -> Result<String, CommandError> {
     match by {
         Some(by) if by.trim().is_empty() || by.chars().any(char::is_control) => {
-            Err(Trouble::usage("--by needs a name").hint("omit it to use your login name"))
+            Err(CommandError::usage("--by needs a name").hint("omit it to use your login name"))
         }
         Some(by) => Ok(by),
-        None => Ok(person()),
+        None => Ok(user_name()),
     }
 }
 
@@ -139,7 +139,7 @@ fn change(
     word: &str,
     environment: &Environment,
     out: &mut Out,
-) -> Ended {
+) -> CommandResult {
     let ClaimArgs { id, by, json } = claim;
     let request = request(ClaimRequest { id, by: who(by)? });
     let Response::Decision(decision) = connect(environment)?.request(&request)? else {
@@ -154,7 +154,7 @@ fn change(
     Ok(exit_code::OK)
 }
 
-fn revoke(claim: ClaimArgs, environment: &Environment, out: &mut Out) -> Ended {
+fn revoke(claim: ClaimArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let ClaimArgs { id, by, json } = claim;
     let request = Request::Revoke(ClaimRequest { id, by: who(by)? });
     let Response::Standing(ended) = connect(environment)?.request(&request)? else {
@@ -172,7 +172,7 @@ fn revoke(claim: ClaimArgs, environment: &Environment, out: &mut Out) -> Ended {
     Ok(exit_code::OK)
 }
 
-fn decisions(environment: &Environment) -> Result<Vec<DecisionView>, Trouble> {
+fn decisions(environment: &Environment) -> Result<Vec<DecisionView>, CommandError> {
     match ask(environment, &Request::Decisions)? {
         Response::Decisions(decisions) => Ok(decisions),
         _ => Err(ClientError::NoAnswer.into()),
@@ -180,9 +180,9 @@ fn decisions(environment: &Environment) -> Result<Vec<DecisionView>, Trouble> {
 }
 
 /// Returns what a decision is found by: its id, or the name of the agent while it is open.
-fn known(decision: &DecisionView) -> Known<'_> {
+fn known(decision: &DecisionView) -> NamedItem<'_> {
     let is_open = decision.resolution.is_none();
-    Known {
+    NamedItem {
         id: decision.inquiry.id.as_str(),
         name: decision.agent_name.clone().filter(|_| is_open),
         also: Some(decision.inquiry.agent.as_str()).filter(|_| is_open),

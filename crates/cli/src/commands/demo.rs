@@ -12,11 +12,11 @@ use anyhook_model::{Caller, Host, OpenFormat, Record, exit_code};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::Ended;
+use super::CommandResult;
 use super::log;
 use super::run::{show_runs, show_verdict};
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::{Cell, Out, Tone};
 
 /// Take a tour: real hooks and a scripted agent in a temporary folder
@@ -51,10 +51,10 @@ struct Stage {
     engine: Engine,
 }
 
-pub fn run(arguments: &DemoArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &DemoArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let mut scratch =
         tempfile::Builder::new().prefix("anyhook-demo-").tempdir().map_err(|error| {
-            Trouble::at(&std::env::temp_dir(), error).hint("set TMPDIR to a writable folder")
+            CommandError::at(&std::env::temp_dir(), error).hint("set TMPDIR to a writable folder")
         })?;
     scratch.disable_cleanup(arguments.keep);
     let stage = set_up(scratch.path(), environment)?;
@@ -89,7 +89,7 @@ pub fn run(arguments: &DemoArgs, environment: &Environment, out: &mut Out) -> En
     Ok(exit_code::OK)
 }
 
-fn set_up(folder: &Path, environment: &Environment) -> Result<Stage, Trouble> {
+fn set_up(folder: &Path, environment: &Environment) -> Result<Stage, CommandError> {
     let project = folder.join("project");
     let config = folder.join("config/agents");
     let hooks = config.join("hooks");
@@ -131,11 +131,11 @@ fn introduce(folder: &Path, keeps: bool, out: &mut Out) -> std::io::Result<()> {
 }
 
 /// The scripted session.
-fn tour(stage: &Stage, out: &mut Out) -> Result<(), Trouble> {
+fn tour(stage: &Stage, out: &mut Out) -> Result<(), CommandError> {
     let shell = |command: &str| json!({"event_type": "before_tool", "tool_name": "Shell", "tool_input": {"command": command}});
     let deploy = json!({"event_type": "before_tool", "tool_name": "Deploy", "tool_input": {"target": "production"}});
     let stop = json!({"event_type": "before_stop", "stop_reason": "no_tool_calls"});
-    let mut scene = Scene { stage, number: 0, session: "demo" };
+    let mut scene = DemoEvent { stage, number: 0, session: "demo" };
 
     scene.play(
         "You write: make the build faster",
@@ -168,19 +168,19 @@ fn tour(stage: &Stage, out: &mut Out) -> Result<(), Trouble> {
 }
 
 /// One event after another.
-struct Scene<'stage> {
+struct DemoEvent<'stage> {
     stage: &'stage Stage,
     number: usize,
     session: &'static str,
 }
 
-impl Scene<'_> {
-    fn play(&mut self, story: &str, mut event: Value, out: &mut Out) -> Result<(), Trouble> {
+impl DemoEvent<'_> {
+    fn play(&mut self, story: &str, mut event: Value, out: &mut Out) -> Result<(), CommandError> {
         self.number += 1;
         event["session_id"] = self.session.into();
         let caller = Caller::new(self.stage.project.clone(), now());
         let decoded = OpenFormat.decode(event.to_string().as_bytes(), &caller);
-        let events = decoded.map_err(|error| Trouble::problem(error.to_string()))?;
+        let events = decoded.map_err(|error| CommandError::problem(error.to_string()))?;
         for event in events {
             out.gap()?;
             out.line(&[
@@ -202,14 +202,14 @@ impl Scene<'_> {
 }
 
 /// Returns the journal once the hook that ran aside has reported.
-fn wait_for_aside(stage: &Stage) -> Result<Vec<Record>, Trouble> {
+fn wait_for_aside(stage: &Stage) -> Result<Vec<Record>, CommandError> {
     let folder = stage.engine.places().state.clone().unwrap_or_default();
     let limit = Instant::now() + Duration::from_secs(5);
     let mut records = Vec::new();
     try_poll_until(limit, Duration::from_millis(10), || {
         records.clear();
         Journal::new(&folder).reader().read_on(&mut |record| records.push(record))?;
-        Ok::<_, Trouble>(records.iter().any(|record| record.of.is_some()).then_some(()))
+        Ok::<_, CommandError>(records.iter().any(|record| record.of.is_some()).then_some(()))
     })?;
     Ok(records)
 }

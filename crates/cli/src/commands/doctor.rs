@@ -4,11 +4,11 @@ use anyhook_hosts::AGENTS;
 use anyhook_model::exit_code;
 use anyhook_model::report::DoctorReport;
 use anyhook_setup::doctor::{
-    Ward, look_at_agent, look_at_hooks, look_at_journal, look_at_servers, look_at_state,
+    SubjectFindings, look_at_agent, look_at_hooks, look_at_journal, look_at_servers, look_at_state,
 };
 use clap::Args;
 
-use super::{Ended, workflow};
+use super::{CommandResult, workflow};
 use crate::daemon;
 use crate::downtime;
 use crate::environment::Environment;
@@ -23,34 +23,35 @@ pub struct DoctorArgs {
     json: bool,
 }
 
-pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let mut report = DoctorReport { findings: Vec::new() };
     look_at_state(
         environment,
-        &mut Ward { findings: &mut report.findings, about: "anyhook".to_owned() },
+        &mut SubjectFindings { findings: &mut report.findings, about: "anyhook".to_owned() },
     );
     look_at_hooks(
         environment,
-        &mut Ward { findings: &mut report.findings, about: "hooks".to_owned() },
+        &mut SubjectFindings { findings: &mut report.findings, about: "hooks".to_owned() },
     );
     look_at_servers(
         environment,
-        &mut Ward { findings: &mut report.findings, about: "mcp".to_owned() },
+        &mut SubjectFindings { findings: &mut report.findings, about: "mcp".to_owned() },
     );
     workflow::look_at(
         environment,
-        &mut Ward { findings: &mut report.findings, about: "workflow".to_owned() },
+        &mut SubjectFindings { findings: &mut report.findings, about: "workflow".to_owned() },
     );
     let seen = look_at_journal(
         environment,
-        &mut Ward { findings: &mut report.findings, about: "journal".to_owned() },
+        &mut SubjectFindings { findings: &mut report.findings, about: "journal".to_owned() },
     );
     look_at_daemon(
         environment,
-        &mut Ward { findings: &mut report.findings, about: "daemon".to_owned() },
+        &mut SubjectFindings { findings: &mut report.findings, about: "daemon".to_owned() },
     );
     for agent in AGENTS {
-        let mut ward = Ward { findings: &mut report.findings, about: agent.id().to_owned() };
+        let mut ward =
+            SubjectFindings { findings: &mut report.findings, about: agent.id().to_owned() };
         look_at_agent(agent, environment, &seen, &mut ward);
     }
     let bad = report.findings.iter().filter(|finding| finding.severity == "bad").count();
@@ -84,7 +85,7 @@ pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> 
 }
 
 /// Looks at the daemon, if it has ever run. It starts by itself, so that it does not is no fault.
-fn look_at_daemon(environment: &Environment, ward: &mut Ward<'_>) {
+fn look_at_daemon(environment: &Environment, ward: &mut SubjectFindings<'_>) {
     let Ok(folder) = daemon::folder(&environment.places) else { return };
     if !folder.path().exists() {
         return;
@@ -111,7 +112,7 @@ fn look_at_daemon(environment: &Environment, ward: &mut Ward<'_>) {
                     "anyhook daemon start; `anyhook daemon install` lets the system restart it",
                 ),
                 Some(since) => {
-                    ward.note(format!("daemon not running; it starts on demand ({since})"))
+                    ward.note(format!("daemon not running; it starts on demand ({since})"));
                 }
                 None => ward.note("daemon not running; it starts on demand"),
             },

@@ -8,10 +8,10 @@ use anyhook_model::report::changes::EmitReport;
 use anyhook_model::{BusEvent, PromptType, exit_code};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::Ended;
+use super::CommandResult;
 use crate::daemon;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::Out;
 
 /// Report an agent's state to the daemon, from a hook or from the agent itself
@@ -87,7 +87,7 @@ enum Signal {
     Continue,
 }
 
-pub fn run(arguments: EmitArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: EmitArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let json = arguments.json;
     let event = match arguments.command {
         EmitCommand::Idle(agent) => BusEvent::AgentIdle(agent.report(environment)?),
@@ -108,16 +108,18 @@ pub fn run(arguments: EmitArgs, environment: &Environment, out: &mut Out) -> End
     if let BusEvent::AgentSignal(AgentSignal { message: Some(message), .. }) = &event
         && message.len() > MESSAGE_LIMIT
     {
-        return Err(Trouble::input(format!("a message can have at most {MESSAGE_LIMIT} bytes"))
-            .hint("write the rest to a file and mention it"));
+        return Err(CommandError::input(format!(
+            "a message can have at most {MESSAGE_LIMIT} bytes"
+        ))
+        .hint("write the rest to a file and mention it"));
     }
-    let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
+    let journal = environment.journal().ok_or_else(CommandError::no_journal)?;
     let id = new_id();
     let mut record = bus_event::record(id.clone(), now(), &event);
     record.work_dir = environment.work_dir.to_string_lossy().into_owned();
     Engine::new(environment.places.clone())
         .journal(vec![record])
-        .map_err(|error| Trouble::at(journal.folder(), error))?;
+        .map_err(|error| CommandError::at(journal.folder(), error))?;
     // It is told of what was journaled by reading it, so it has to be there.
     daemon::revive(&environment.places, StartedBy::Hook);
     if json {
@@ -129,16 +131,16 @@ pub fn run(arguments: EmitArgs, environment: &Environment, out: &mut Out) -> End
 }
 
 impl AgentArgs {
-    fn report(self, environment: &Environment) -> Result<AgentReport, Trouble> {
+    fn report(self, environment: &Environment) -> Result<AgentReport, CommandError> {
         let agent = self.agent.or_else(|| environment.agent_id.clone());
         let agent = agent.filter(|id| !id.trim().is_empty()).ok_or_else(|| {
-            Trouble::usage("no agent given")
+            CommandError::usage("no agent given")
                 .hint("pass --agent NAME; `anyhook agent list` shows the names")
         })?;
         let lengths = [Some(&agent), self.session.as_ref(), self.host.as_ref()];
         if lengths.into_iter().flatten().any(|text| text.len() > AGENT_LIMIT) {
             let message = format!("an agent's id can have at most {AGENT_LIMIT} bytes");
-            return Err(Trouble::input(message).hint("`anyhook agent list` shows the ids"));
+            return Err(CommandError::input(message).hint("`anyhook agent list` shows the ids"));
         }
         Ok(AgentReport { agent, host: self.host, session: self.session, ..AgentReport::default() })
     }

@@ -1,13 +1,13 @@
 //! `anyhook explain`: who would run, in what order, who not and why.
 
+use anyhook_engine::agent_directives::{self, PIPELINE};
 use anyhook_engine::hook::Trust;
-use anyhook_engine::instructions::{self, PIPELINE};
 use anyhook_engine::{Engine, Hook};
 use anyhook_model::report::{PlanReport, PlannedHook};
 use anyhook_model::{Event, EventKind, Mode, SkipReason, exit_code};
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use super::fire::EventArgs;
 use crate::environment::{Environment, shown};
 use crate::ui::{Cell, Out, Tone};
@@ -23,7 +23,7 @@ pub struct ExplainArgs {
     json: bool,
 }
 
-pub fn run(arguments: &ExplainArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &ExplainArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let event = arguments.event.event(environment)?;
     show(&Engine::new(environment.places.clone()), &event, arguments.json, environment, out)
 }
@@ -35,7 +35,7 @@ pub fn show(
     json: bool,
     environment: &Environment,
     out: &mut Out,
-) -> Ended {
+) -> CommandResult {
     let hooks_met = engine.hooks_for(event);
     let plan = anyhook_engine::explain(&hooks_met, event);
     if json {
@@ -116,7 +116,7 @@ pub fn show(
 /// Returns what the agent we run in would be told by its pipeline if it wanted to stop.
 fn held(event: &Event, environment: &Environment) -> Option<String> {
     let state = environment.places.state.as_deref().filter(|_| event.kind == EventKind::BeforeStop);
-    instructions::read(state?, environment.agent_id.as_deref()?)?.hold_stop
+    agent_directives::read(state?, environment.agent_id.as_deref()?)?.hold_stop
 }
 
 /// Returns why a hook fails without being run, if it does.

@@ -12,7 +12,7 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::progress::say_that_we_read;
 use crate::ui::Out;
 
@@ -47,11 +47,11 @@ pub struct EventArgs {
 
 impl EventArgs {
     /// Makes the event.
-    pub fn event(&self, environment: &Environment) -> Result<Event, Trouble> {
+    pub fn event(&self, environment: &Environment) -> Result<Event, CommandError> {
         let mut fields = self.payload_fields()?;
         let kind = EventKind::in_any_spelling(&self.event)
             .ok_or_else(|| {
-                Trouble::usage(format!("unknown event `{}`", self.event))
+                CommandError::usage(format!("unknown event `{}`", self.event))
                     .hint(event_hint(&self.event))
             })?
             .0;
@@ -66,7 +66,7 @@ impl EventArgs {
             fields.insert("work_dir".to_owned(), work_dir.to_string_lossy().into());
         }
         if !HOST_IDS.contains(&self.host.as_str()) {
-            let trouble = Trouble::usage(format!("unknown host `{}`", self.host));
+            let trouble = CommandError::usage(format!("unknown host `{}`", self.host));
             return Err(match nearest(&self.host, HOST_IDS.into_iter()) {
                 Some(near) => trouble.hint(format!("did you mean `{near}`?")),
                 None => trouble.hint(format!("known hosts: {}", HOST_IDS.join(", "))),
@@ -74,8 +74,9 @@ impl EventArgs {
         }
         let caller = Caller::new(environment.work_dir.clone(), now());
         let decoded = OpenFormat.decode(Value::Object(fields).to_string().as_bytes(), &caller);
-        let event = decoded.map_err(|error| Trouble::input(error.to_string()))?.into_iter().next();
-        let mut event = event.ok_or_else(|| Trouble::input("the event is empty"))?;
+        let event =
+            decoded.map_err(|error| CommandError::input(error.to_string()))?.into_iter().next();
+        let mut event = event.ok_or_else(|| CommandError::input("the event is empty"))?;
         event.host.clone_from(&self.host);
         if let Some(tool) = &mut event.tool {
             as_in_agent(tool, &self.host);
@@ -87,7 +88,7 @@ impl EventArgs {
     }
 
     /// Returns the tool that is named, or meant by what it is given.
-    fn tool_name(&self, kind: &EventKind) -> Result<Option<&str>, Trouble> {
+    fn tool_name(&self, kind: &EventKind) -> Result<Option<&str>, CommandError> {
         let (option, usual) = match (&self.command, &self.path) {
             (Some(_), _) => ("--command", "Shell"),
             (None, Some(_)) => ("--path", "EditFile"),
@@ -101,13 +102,13 @@ impl EventArgs {
                 | EventKind::PermissionRequest
         );
         if !is_of_tool {
-            return Err(Trouble::usage(format!("{option} has no meaning at {kind}"))
+            return Err(CommandError::usage(format!("{option} has no meaning at {kind}"))
                 .hint(format!("it is for events of tools: anyhook run before_tool {option} …")));
         }
         Ok(Some(self.tool.as_deref().unwrap_or(usual)))
     }
 
-    fn tool_input(&self) -> Result<Option<Object>, Trouble> {
+    fn tool_input(&self) -> Result<Option<Object>, CommandError> {
         let single = |field: &str, value: &str| {
             Some(Object::from_iter([(field.to_owned(), Value::from(value))]))
         };
@@ -119,7 +120,7 @@ impl EventArgs {
         })
     }
 
-    fn payload_fields(&self) -> Result<Object, Trouble> {
+    fn payload_fields(&self) -> Result<Object, CommandError> {
         let Some(path) = &self.payload else { return Ok(Object::new()) };
         if path.as_os_str() == "-" {
             say_that_we_read("the event's further fields");
@@ -128,7 +129,7 @@ impl EventArgs {
             return object(&bytes, "standard input");
         }
         let bytes = std::fs::read(path).map_err(|error| {
-            Trouble::input(format!("`{}` cannot be read: {error}", path.display()))
+            CommandError::input(format!("`{}` cannot be read: {error}", path.display()))
                 .hint("pass a file with a JSON object, or - for standard input")
         })?;
         object(&bytes, &format!("`{}`", path.display()))
@@ -175,7 +176,7 @@ fn as_in_agent(call: &mut ToolCall, host: &str) {
 }
 
 /// Reads a JSON object; `source` says whose mistake it is if it is none.
-fn object(bytes: &[u8], source: &str) -> Result<Object, Trouble> {
+fn object(bytes: &[u8], source: &str) -> Result<Object, CommandError> {
     let hint = if source == "--input" {
         "in a shell, put single quotes around it: '{\"command\": \"ls\"}'"
     } else {
@@ -184,8 +185,8 @@ fn object(bytes: &[u8], source: &str) -> Result<Object, Trouble> {
     match json::read(bytes) {
         Ok(read) => match read.value {
             Value::Object(fields) => Ok(fields),
-            _ => Err(Trouble::input(format!("{source} is not a JSON object")).hint(hint)),
+            _ => Err(CommandError::input(format!("{source} is not a JSON object")).hint(hint)),
         },
-        Err(error) => Err(Trouble::input(format!("{source} is not JSON: {error}")).hint(hint)),
+        Err(error) => Err(CommandError::input(format!("{source} is not JSON: {error}")).hint(hint)),
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::Ended;
+use super::CommandResult;
 use super::pipeline::wait::limit;
 #[cfg(not(feature = "workflow"))]
 use super::without_workflow::guard as workflow;
@@ -47,7 +47,7 @@ enum GuardCommand {
     },
 }
 
-pub fn run(arguments: &GuardArgs, environment: &Environment) -> Ended {
+pub fn run(arguments: &GuardArgs, environment: &Environment) -> CommandResult {
     match arguments.command {
         GuardCommand::Mcp => Ok(mcp::run()),
         GuardCommand::Workflow { wait } => workflow::run(wait, environment),

@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use anyhook_model::exit_code;
 use clap::{Args, Command, CommandFactory};
 
-use super::{Cli, Ended, values};
+use super::{Cli, CommandResult, values};
 use crate::environment::terminal_width;
 use crate::error::usage;
 
@@ -42,7 +42,7 @@ pub struct HelpArgs {
     command: Vec<String>,
 }
 
-pub fn run(arguments: &HelpArgs) -> Ended {
+pub fn run(arguments: &HelpArgs) -> CommandResult {
     let words = ["anyhook"].into_iter().chain(arguments.command.iter().map(String::as_str));
     let typed: Vec<&str> = words.chain(["--help"]).collect();
     match command_line().try_get_matches_from(&typed) {

@@ -5,7 +5,7 @@ use anyhook_model::exit_code;
 use anyhook_model::report::{HostCapability, HostObstacle, HostQuirk, HostReport};
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::agents;
 use crate::environment::{Environment, shown};
 use crate::ui::{Cell, Out, Tone};
@@ -19,7 +19,7 @@ pub struct HostsArgs {
     json: bool,
 }
 
-pub fn run(arguments: &HostsArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &HostsArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     // Each agent is asked for its version, which takes some of them a second: all at once.
     let reports: Vec<HostReport> = std::thread::scope(|scope| {
         let asked: Vec<_> =

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhook_hosts::HostSpec;
-use anyhook_hosts::facts::Capability;
-use anyhook_hosts::wiring::{Obstacle, Scope};
+use anyhook_hosts::capabilities::Capability;
+use anyhook_hosts::wiring::{Obstacle, SettingsScope};
 use anyhook_model::report::HostObstacle;
 use anyhook_model::report::changes::{ChangedFile, CopiedProgram, InstallReport, InstalledAgent};
 use anyhook_model::{EventKind, exit_code};
-use anyhook_setup::install::{FileChange, Plan, chosen, record_program_path};
+use anyhook_setup::install::{InstallPlan, SettingsChange, chosen, record_program_path};
 use anyhook_setup::settings::ProgramCopy;
 use clap::Args;
 use similar::{ChangeTag, TextDiff};
 
-use super::Ended;
+use super::CommandResult;
 use crate::agents;
 use crate::environment::{Environment, shown};
-use crate::error::Trouble;
+use crate::error::CommandError;
+use crate::human_only::by_a_person;
 use crate::paging::PagerArgs;
-use crate::person::by_a_person;
 use crate::ui::{Out, Tone, counted, first_line};
 
 /// So many hooks of the person are named that are kept, each cut to this width.
@@ -52,18 +52,18 @@ pub struct InstallArgs {
     pager: PagerArgs,
 }
 
-pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let scope = agents::scope(environment, arguments.project)?;
     let chosen = chosen(&arguments.hosts, &scope)?;
     if chosen.is_empty() {
-        return Err(Trouble::problem("no agent found on this machine")
+        return Err(CommandError::problem("no agent found on this machine")
             .hint("name one: anyhook install claude-code"));
     }
     let call = agents::call(environment)?;
     // All are worked out before the first is written: a broken file stops us early.
     let mut plans = Vec::new();
     for agent in chosen {
-        plans.push(Plan::wire(agent, &scope, &call)?);
+        plans.push(InstallPlan::wire(agent, &scope, &call)?);
     }
     let copies = agents::program_copies(environment)?;
     let changes =
@@ -78,12 +78,12 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
 
 fn carry_out(
     arguments: &InstallArgs,
-    plans: &[Plan],
+    plans: &[InstallPlan],
     copies: &[ProgramCopy],
-    scope: &Scope,
+    scope: &SettingsScope,
     environment: &Environment,
     out: &mut Out,
-) -> Ended {
+) -> CommandResult {
     let mut installed = Ok(plans.len());
     if !arguments.dry_run {
         copies.iter().try_for_each(ProgramCopy::make)?;
@@ -112,13 +112,13 @@ fn carry_out(
 
 fn tell_all(
     arguments: &InstallArgs,
-    plans: &[Plan],
+    plans: &[InstallPlan],
     copies: &[ProgramCopy],
-    scope: &Scope,
+    scope: &SettingsScope,
     environment: &Environment,
     out: &mut Out,
-) -> Result<(), Trouble> {
-    let agents: Result<Vec<InstalledAgent>, Trouble> =
+) -> Result<(), CommandError> {
+    let agents: Result<Vec<InstalledAgent>, CommandError> =
         plans.iter().map(|plan| report(plan, scope, arguments.diff, environment)).collect();
     let report = InstallReport {
         dry_run: arguments.dry_run,
@@ -147,7 +147,7 @@ fn tell_all(
 /// Says in a few lines what was done for one agent, and what it cannot do.
 fn tell(
     agent: &InstalledAgent,
-    plan: &Plan,
+    plan: &InstallPlan,
     arguments: &InstallArgs,
     environment: &Environment,
     out: &mut Out,
@@ -204,7 +204,7 @@ pub fn in_mood(change: &str, dry_run: bool) -> String {
 }
 
 /// Shows the lines of a file that a plan changes.
-pub fn show_diff(plan: &Plan, path: &Path, out: &mut Out) -> std::io::Result<()> {
+pub fn show_diff(plan: &InstallPlan, path: &Path, out: &mut Out) -> std::io::Result<()> {
     let (before, after) = around(plan, path);
     for hunk in TextDiff::from_lines(before, after).unified_diff().context_radius(2).iter_hunks() {
         for change in hunk.iter_changes() {
@@ -223,15 +223,15 @@ pub fn show_diff(plan: &Plan, path: &Path, out: &mut Out) -> std::io::Result<()>
 }
 
 /// Returns a file's text before and after; that of a file that is not there is empty.
-fn around<'plan>(plan: &'plan Plan, path: &Path) -> (&'plan str, &'plan str) {
+fn around<'plan>(plan: &'plan InstallPlan, path: &Path) -> (&'plan str, &'plan str) {
     let before = plan.texts.get(path).map_or("", String::as_str);
     let after = plan.edits.get(path).and_then(Option::as_deref).unwrap_or("");
     (before, after)
 }
 
 /// Returns the files that a plan changes, with the whole diff of each if it is wanted.
-pub fn changed_files(plan: &Plan, with_diff: bool) -> Vec<ChangedFile> {
-    let file = |(path, change): (&PathBuf, FileChange)| {
+pub fn changed_files(plan: &InstallPlan, with_diff: bool) -> Vec<ChangedFile> {
+    let file = |(path, change): (&PathBuf, SettingsChange)| {
         let (before, after) = around(plan, path);
         let diff = || TextDiff::from_lines(before, after).unified_diff().to_string();
         ChangedFile {
@@ -245,11 +245,11 @@ pub fn changed_files(plan: &Plan, with_diff: bool) -> Vec<ChangedFile> {
 }
 
 fn report(
-    plan: &Plan,
-    scope: &Scope,
+    plan: &InstallPlan,
+    scope: &SettingsScope,
     with_diff: bool,
     environment: &Environment,
-) -> Result<InstalledAgent, Trouble> {
+) -> Result<InstalledAgent, CommandError> {
     let agent = plan.agent;
     let found = plan.outcome(scope)?;
     let limits = Limits::of(agent);
@@ -302,7 +302,11 @@ fn tell_programs(
 }
 
 /// Says how to see that it works.
-fn tell_next_step(report: &InstallReport, plans: &[Plan], out: &mut Out) -> std::io::Result<()> {
+fn tell_next_step(
+    report: &InstallReport,
+    plans: &[InstallPlan],
+    out: &mut Out,
+) -> std::io::Result<()> {
     let pairs = report.agents.iter().zip(plans);
     let new = pairs.filter(|(agent, _)| !agent.files.is_empty() && agent.obstacles.is_empty());
     let programs: Vec<&str> = new.map(|(_, plan)| plan.agent.program).collect();

@@ -1,6 +1,6 @@
 //! `anyhook list`: what is installed, with problems.
 
-use anyhook_engine::discover::Standing;
+use anyhook_engine::discover::HookStatus;
 use anyhook_engine::hook::Trust;
 use anyhook_engine::places::find_root;
 use anyhook_engine::settings::Settings;
@@ -10,7 +10,7 @@ use anyhook_model::report::{ListReport, ListedHook};
 use anyhook_model::{Mode, SkipReason, exit_code};
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::agents;
 use crate::environment::{Environment, line_width, shown};
 use crate::target;
@@ -28,7 +28,7 @@ pub struct ListArgs {
     json: bool,
 }
 
-pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let mut installed = target::installed(environment);
     for standing in &mut installed.hooks {
         let findings = target::findings(&standing.hook, environment);
@@ -63,15 +63,15 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
 }
 
 /// Shows a line for each hook, no wider than the terminal.
-fn show_table(hooks: &[Standing], out: &mut Out) -> std::io::Result<()> {
-    let column = |title: &str, cell: &dyn Fn(&Standing) -> (Tone, String)| {
+fn show_table(hooks: &[HookStatus], out: &mut Out) -> std::io::Result<()> {
+    let column = |title: &str, cell: &dyn Fn(&HookStatus) -> (Tone, String)| {
         Column::new(title, hooks.iter().map(cell).collect::<Vec<_>>().into_iter())
     };
-    let triggers = |standing: &Standing| {
+    let triggers = |standing: &HookStatus| {
         let names = standing.hook.trigger_names();
         if names.is_empty() { "–".to_owned() } else { names.join(", ") }
     };
-    let priority = |standing: &Standing| standing.hook.definition.priority.to_string();
+    let priority = |standing: &HookStatus| standing.hook.definition.priority.to_string();
     Page::new(out, line_width()).table(
         0,
         vec![
@@ -125,8 +125,8 @@ fn show_findings(
 }
 
 /// Says which hooks of the project run beside the user's of their name.
-fn beside(hooks: &[Standing]) -> Vec<String> {
-    let stands = |standing: &&Standing| {
+fn beside(hooks: &[HookStatus]) -> Vec<String> {
+    let stands = |standing: &&HookStatus| {
         standing.out.is_none()
             && standing.hook.fault().is_none()
             && !matches!(standing.hook.trust, Trust::Changed(_))
@@ -170,7 +170,7 @@ fn too_slow(hook: &Hook, environment: &Environment) -> Vec<String> {
 }
 
 /// Returns what a person wants to know about a hook's standing.
-fn status(standing: &Standing) -> (Tone, String) {
+fn status(standing: &HookStatus) -> (Tone, String) {
     let hook = &standing.hook;
     if let Some(why) = &standing.out {
         let tone = if *why == SkipReason::Untrusted { Tone::Warn } else { Tone::Dim };
@@ -205,7 +205,7 @@ fn status(standing: &Standing) -> (Tone, String) {
     }
 }
 
-fn listed(standing: &Standing) -> ListedHook {
+fn listed(standing: &HookStatus) -> ListedHook {
     let hook = &standing.hook;
     ListedHook {
         name: hook.name().to_owned(),

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use super::Cli;
-use crate::error::Trouble;
+use crate::error::CommandError;
 
 /// The word on the command line.
 pub const ARGUMENT: &str = "__manual";
@@ -17,13 +17,13 @@ pub const ARGUMENT: &str = "__manual";
 /// Writes the pages into the folder that is named.
 pub fn main(arguments: &[OsString]) -> ExitCode {
     let [folder] = arguments else {
-        return Trouble::usage("the manual needs a folder, and nothing else")
+        return CommandError::usage("the manual needs a folder, and nothing else")
             .hint(format!("anyhook {ARGUMENT} FOLDER"))
             .tell();
     };
     let folder = Path::new(folder);
     match clap_mangen::generate_to(Cli::command(), folder) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => Trouble::at(folder, error).hint("the folder must already exist").tell(),
+        Err(error) => CommandError::at(folder, error).hint("the folder must already exist").tell(),
     }
 }

@@ -19,10 +19,10 @@ mod hosts;
 mod install;
 mod list;
 mod log;
-pub mod loosening;
 pub mod manual;
 mod new;
 mod packs;
+pub mod permissions;
 pub mod pipeline;
 mod promote;
 mod prompt;
@@ -61,12 +61,12 @@ use anyhook_model::nearest::nearest;
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub use self::help::command_line;
-use crate::accepted::Before;
+use crate::accept_changes::SettingsBefore;
 use crate::agents;
 use crate::environment::{self, Environment, running_program};
-use crate::error::{Trouble, usage};
+use crate::error::{CommandError, usage};
 use crate::hook;
-use crate::person::{agent_above, by_a_person};
+use crate::human_only::{agent_above, by_a_person};
 use crate::progress::say_that_we_read;
 use crate::ui::{Out, Tone, zone};
 #[cfg(not(feature = "workflow"))]
@@ -174,9 +174,9 @@ struct HookArgs {
 
 impl HookArgs {
     /// Returns the request, written in an unusual way or it would have been answered before clap.
-    fn request(&self) -> Option<hook::Request> {
-        let request = hook::Request::new(&self.host, self.deadline_ms.map(Duration::from_millis))?;
-        let folders = hook::Folders {
+    fn request(&self) -> Option<hook::HookCall> {
+        let request = hook::HookCall::new(&self.host, self.deadline_ms.map(Duration::from_millis))?;
+        let folders = hook::FolderOverrides {
             home: self.home.clone(),
             config: self.config.clone(),
             state: self.state.clone(),
@@ -185,9 +185,9 @@ impl HookArgs {
     }
 
     /// Says why there is no answer.
-    fn explain(&self) -> Trouble {
+    fn explain(&self) -> CommandError {
         let known = agents::host_ids();
-        Trouble::usage(format!("unknown host `{}`", self.host)).hint(
+        CommandError::usage(format!("unknown host `{}`", self.host)).hint(
             match nearest(&self.host, known.split(", ")) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("supported: {known}"),
@@ -197,7 +197,7 @@ impl HookArgs {
 }
 
 /// What a command ends with: an exit code, or trouble.
-type Ended = Result<u8, Trouble>;
+type CommandResult = Result<u8, CommandError>;
 
 /// Runs the command on the command line.
 pub fn main() -> ExitCode {
@@ -206,7 +206,7 @@ pub fn main() -> ExitCode {
     }
     let parsed = command_line()
         .try_get_matches()
-        .and_then(|typed| Ok((Cli::from_arg_matches(&typed)?, loosening::for_a_person(&typed))));
+        .and_then(|typed| Ok((Cli::from_arg_matches(&typed)?, permissions::for_a_person(&typed))));
     let (cli, for_a_person) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return told_by_clap(&error),
@@ -236,7 +236,7 @@ pub fn main() -> ExitCode {
     let may_change_hooks = command.may_change_hooks();
     let counts_at_once =
         command.counts_at_once() && (for_a_person.is_some() || agent_above(&environment).is_none());
-    let before = counts_at_once.then(|| Before::look(&environment));
+    let before = counts_at_once.then(|| SettingsBefore::look(&environment));
     let ended = match for_a_person {
         Some(name) => {
             by_a_person(&name, &environment, || dispatch(command, &environment, &mut out))
@@ -249,7 +249,7 @@ pub fn main() -> ExitCode {
     if may_change_hooks {
         refresh_guard_marker(&environment);
     }
-    let flushed = out.flush().map_err(Trouble::from);
+    let flushed = out.flush().map_err(CommandError::from);
     match (ended, flushed) {
         // That nobody reads the words does not change the answer; a block stays one in any case.
         (Ok(code), Err(trouble)) if trouble.is_silent() || code == exit_code::BLOCKED => {
@@ -354,7 +354,7 @@ fn told_by_clap(error: &clap::Error) -> ExitCode {
     usage::trouble(error, typed.iter().map(String::as_str)).tell()
 }
 
-fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended {
+fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> CommandResult {
     match command {
         Command::Demo(arguments) => demo::run(&arguments, environment, out),
         Command::Hook(arguments) => Err(arguments.explain()),

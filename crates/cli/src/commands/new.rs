@@ -6,11 +6,11 @@ use anyhook_model::report::changes::NewReport;
 use anyhook_setup::new_hook::{self, NewHook, NewHookError, SCRIPT};
 use clap::{Args, ValueEnum};
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::{Environment, shown};
-use crate::error::Trouble;
+use crate::error::CommandError;
+use crate::human_only::{CommandOutcome, agent_above, journal, watched};
 use crate::level::LevelArgs;
-use crate::person::{Outcome, agent_above, journal, watched};
 use crate::ui::{Out, Tone};
 
 /// Create a hook with test cases
@@ -59,20 +59,20 @@ impl From<Language> for new_hook::Language {
     }
 }
 
-pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let (tool, pattern) = (arguments.tool.as_deref(), arguments.pattern.as_deref());
     let hook =
         NewHook::new(&arguments.name, &arguments.trigger, tool, pattern, arguments.lang.into())
             .map_err(|error| unusable(error, arguments))?;
     let folder = arguments.level.hooks_folder(environment)?.join(&arguments.name);
     if folder.symlink_metadata().is_ok() {
-        return Err(Trouble::problem(format!("`{}` already exists", folder.display()))
+        return Err(CommandError::problem(format!("`{}` already exists", folder.display()))
             .hint(format!("choose another name, or `anyhook remove {}` first", arguments.name)));
     }
     let agent = agent_above(environment);
     let files = hook.write(&folder)?;
     if let Some(agent) = &agent {
-        journal("new", &Outcome::InShadow(agent), environment);
+        journal("new", &CommandOutcome::InShadow(agent), environment);
     }
     if arguments.json {
         out.json(&NewReport {
@@ -102,7 +102,7 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
 }
 
 /// Says what of the description cannot be used.
-fn unusable(error: NewHookError, arguments: &NewArgs) -> Trouble {
+fn unusable(error: NewHookError, arguments: &NewArgs) -> CommandError {
     let (message, hint) = match error {
         NewHookError::Name(fault) => (
             format!("the name `{}` {fault}", arguments.name),
@@ -120,5 +120,5 @@ fn unusable(error: NewHookError, arguments: &NewArgs) -> Trouble {
             problem.hint.unwrap_or_else(|| "see `anyhook schema front-matter`".to_owned()),
         ),
     };
-    Trouble::usage(message).hint(hint)
+    CommandError::usage(message).hint(hint)
 }

@@ -7,10 +7,10 @@ use anyhook_model::report::packs::{InstalledPack, ListedPack, PackedCommand, Pac
 use anyhook_setup::hooks::hooks_folder;
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::agents;
 use crate::environment::{Environment, shown};
-use crate::packs::place::{self, Standing};
+use crate::packs::status::{self, PackStatus};
 use crate::packs::{self, Pack, PackCommand, PackHook};
 use crate::ui::{Cell, Out, Tone, counted};
 
@@ -25,7 +25,7 @@ pub struct PacksArgs {
     json: bool,
 }
 
-pub fn run(arguments: &PacksArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &PacksArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     if let Some(name) = &arguments.name {
         let pack = packs::find(name.strip_prefix(packs::PREFIX).unwrap_or(name))?;
         let listed = listed(&pack, environment);
@@ -151,9 +151,9 @@ fn listed(pack: &Pack, environment: &Environment) -> ListedPack {
 /// Returns what of a pack is at a level, if anything is.
 fn installed(pack: &Pack, level: Level, environment: &Environment) -> Option<InstalledPack> {
     let folder = hooks_folder(level, environment).ok()?;
-    let hooks = place::hooks(pack, &folder);
+    let hooks = status::hooks(pack, &folder);
     let commands = match agents::scope(environment, level == Level::Project) {
-        Ok(scope) => place::commands(pack, &AGENTS, &scope),
+        Ok(scope) => status::commands(pack, &AGENTS, &scope),
         Err(_) => Vec::new(),
     };
     let our_files = commands.iter().filter(|place| place.standing.is_ours());
@@ -164,9 +164,9 @@ fn installed(pack: &Pack, level: Level, environment: &Environment) -> Option<Ins
     }
     let missing = hooks.iter().filter(|place| !place.standing.is_ours());
     let missing = missing.map(|place| place.hook.name().to_owned()).collect();
-    let changed = hooks.iter().filter(|place| place.standing == Standing::Changed);
+    let changed = hooks.iter().filter(|place| place.standing == PackStatus::Changed);
     let changed_hooks = changed.map(|place| place.hook.name().to_owned());
-    let changed = commands.iter().filter(|place| place.standing == Standing::Changed);
+    let changed = commands.iter().filter(|place| place.standing == PackStatus::Changed);
     let changed_commands = changed.map(|place| place.file.path.to_string_lossy().into_owned());
     Some(InstalledPack {
         level: level.word().to_owned(),

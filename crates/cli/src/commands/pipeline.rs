@@ -16,10 +16,10 @@ use anyhook_model::{StateDir, exit_code};
 use anyhook_socket::ClientError;
 use clap::{Args, Subcommand};
 
-use super::Ended;
+use super::CommandResult;
 use crate::daemon::{ask, connect};
-use crate::environment::{Environment, person, variables_for_agents};
-use crate::error::Trouble;
+use crate::environment::{Environment, user_name, variables_for_agents};
+use crate::error::CommandError;
 use crate::ui::{Out, Tone};
 
 /// How long it is between two looks at a pipeline that is watched.
@@ -100,7 +100,7 @@ enum PipelineCommand {
     },
 }
 
-pub fn run(arguments: PipelineArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: PipelineArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     match arguments.command {
         PipelineCommand::Run(arguments) => run::run(arguments, environment, out),
         PipelineCommand::List { all, json } => list::list(all, json, environment, out),
@@ -108,11 +108,11 @@ pub fn run(arguments: PipelineArgs, environment: &Environment, out: &mut Out) ->
         PipelineCommand::Logs(arguments) => logs::run(&arguments, environment, out),
         PipelineCommand::Cancel { id, json } => {
             let change =
-                PipelineRequest { id, step: None, environment: BTreeMap::new(), by: person() };
+                PipelineRequest { id, step: None, environment: BTreeMap::new(), by: user_name() };
             tell(&Request::CancelPipeline(change), json, environment, out)
         }
         PipelineCommand::Resume { id, from, json } => {
-            let (step, by) = (from, person());
+            let (step, by) = (from, user_name());
             let change =
                 PipelineRequest { id, step, environment: variables_for_agents(environment), by };
             tell(&Request::ResumePipeline(change), json, environment, out)
@@ -124,7 +124,7 @@ pub fn run(arguments: PipelineArgs, environment: &Environment, out: &mut Out) ->
 }
 
 /// Asks for a change, and prints what the pipeline is then.
-fn tell(request: &Request, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+fn tell(request: &Request, json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let Response::Pipeline(pipeline) = connect(environment)?.request(request)? else {
         return Err(ClientError::NoAnswer.into());
     };
@@ -143,7 +143,7 @@ fn tell(request: &Request, json: bool, environment: &Environment, out: &mut Out)
     Ok(exit_code::OK)
 }
 
-fn pipelines(environment: &Environment) -> Result<Vec<PipelineView>, Trouble> {
+fn pipelines(environment: &Environment) -> Result<Vec<PipelineView>, CommandError> {
     match ask(environment, &Request::Pipelines)? {
         Response::Pipelines(pipelines) => Ok(pipelines),
         _ => Err(ClientError::NoAnswer.into()),
@@ -151,21 +151,21 @@ fn pipelines(environment: &Environment) -> Result<Vec<PipelineView>, Trouble> {
 }
 
 /// Finds a pipeline by its id or the beginning of it.
-fn find(id: &str, environment: &Environment) -> Result<PipelineView, Trouble> {
+fn find(id: &str, environment: &Environment) -> Result<PipelineView, CommandError> {
     match ask(environment, &Request::Pipeline { id: id.to_owned() })? {
         Response::Pipeline(pipeline) => Ok(*pipeline),
         _ => Err(ClientError::NoAnswer.into()),
     }
 }
 
-fn hint(out: &mut Out, text: &str) -> Result<(), Trouble> {
+fn hint(out: &mut Out, text: &str) -> Result<(), CommandError> {
     Ok(out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, text)])?)
 }
 
 /// Returns the folder for workspaces that runbooks give no path.
-fn workspaces_folder(environment: &Environment) -> Result<PathBuf, Trouble> {
+fn workspaces_folder(environment: &Environment) -> Result<PathBuf, CommandError> {
     let state = environment.places.state.as_deref().ok_or_else(|| {
-        Trouble::problem("no state folder, so there are no workspaces").hint("set HOME")
+        CommandError::problem("no state folder, so there are no workspaces").hint("set HOME")
     })?;
     Ok(StateDir::new(state).workspaces())
 }

@@ -8,12 +8,12 @@ use anyhook_model::report::stats::ShadowStats;
 use anyhook_model::{Mode, exit_code};
 use anyhook_setup::promote::Promotion;
 use anyhook_stats::page::{shadow_line, show_shadow_blocks};
-use anyhook_stats::{Scope, Tally, fails_closed, shadow_of};
+use anyhook_stats::{Tally, TallyScope, fails_closed, shadow_of};
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::{Environment, shown, terminal_width};
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::target;
 use crate::ui::{Out, Page, Tone};
 
@@ -38,7 +38,7 @@ pub struct PromoteArgs {
     json: bool,
 }
 
-pub fn run(arguments: &PromoteArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &PromoteArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let hook = the_hook(&arguments.hook, environment)?;
     let file = hook.folder.join("HOOK.md");
     let report = |result: &str, line, would_have_blocked| PromoteReport {
@@ -83,12 +83,12 @@ pub fn run(arguments: &PromoteArgs, environment: &Environment, out: &mut Out) ->
 }
 
 /// Returns what the hook would have done, as far back as the journal goes; none if it has not run.
-fn shadow(hook: &str, environment: &Environment) -> Result<Option<ShadowStats>, Trouble> {
+fn shadow(hook: &str, environment: &Environment) -> Result<Option<ShadowStats>, CommandError> {
     let Some(journal) = environment.journal() else { return Ok(None) };
-    let scope = Scope {
+    let scope = TallyScope {
         fails_closed: fails_closed(&target::installed(environment)),
         keep: SHOWN,
-        ..Scope::default()
+        ..TallyScope::default()
     };
     Ok(shadow_of(&Tally::read(&journal, scope)?, hook))
 }
@@ -99,7 +99,7 @@ fn show_shadow(
     shadow: Option<&ShadowStats>,
     environment: &Environment,
     out: &mut Out,
-) -> Result<(), Trouble> {
+) -> Result<(), CommandError> {
     if environment.journal().is_none() {
         return Ok(());
     }
@@ -114,14 +114,14 @@ fn show_shadow(
 }
 
 /// Returns the one hook that is meant.
-fn the_hook(name: &Path, environment: &Environment) -> Result<Hook, Trouble> {
+fn the_hook(name: &Path, environment: &Environment) -> Result<Hook, CommandError> {
     let mut found = target::find(&[name.to_owned()], environment)?;
     if found.len() > 1 {
         let folders: Vec<String> =
             found.iter().map(|hook| shown(&hook.folder, &environment.places)).collect();
         let message = format!("`{}` is ambiguous: {}", name.display(), folders.join(", "));
-        return Err(Trouble::input(message).hint("pass its folder"));
+        return Err(CommandError::input(message).hint("pass its folder"));
     }
-    let nothing = || Trouble::input(format!("`{}` is not a hook", name.display()));
+    let nothing = || CommandError::input(format!("`{}` is not a hook", name.display()));
     found.pop().ok_or_else(nothing)
 }

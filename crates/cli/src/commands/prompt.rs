@@ -6,7 +6,7 @@ use anyhook_model::exit_code;
 use anyhook_model::report::PromptedHook;
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::Environment;
 use crate::target;
 use crate::ui::Out;
@@ -20,7 +20,7 @@ pub struct PromptArgs {
     json: bool,
 }
 
-pub fn run(arguments: &PromptArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &PromptArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let installed = target::installed(environment);
     let in_force: Vec<&Hook> = installed
         .hooks

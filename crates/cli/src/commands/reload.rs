@@ -5,9 +5,9 @@ use anyhook_model::exit_code;
 use anyhook_model::report::changes::ReloadReport;
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::{Out, Tone};
 
 /// Make running sessions use the current guards
@@ -25,12 +25,12 @@ pub struct ReloadArgs {
     json: bool,
 }
 
-pub fn run(arguments: &ReloadArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &ReloadArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let Some(state) = &environment.places.state else {
-        return Err(Trouble::problem("no state folder to save this in").hint("set HOME"));
+        return Err(CommandError::problem("no state folder to save this in").hint("set HOME"));
     };
     let names: Vec<&str> = arguments.hooks.iter().map(String::as_str).collect();
-    session_guards::accept(state, &names, now()).map_err(|error| Trouble::at(state, error))?;
+    session_guards::accept(state, &names, now()).map_err(|error| CommandError::at(state, error))?;
     if arguments.json {
         out.json(&ReloadReport { guards: arguments.hooks.clone() })?;
         return Ok(exit_code::OK);

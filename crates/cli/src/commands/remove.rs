@@ -12,11 +12,11 @@ use anyhook_model::report::changes::RemoveReport;
 use anyhook_model::{StateDir, exit_code};
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::{Environment, shown};
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::level::LevelArgs;
-use crate::packs::{self, put};
+use crate::packs::{self, apply};
 use crate::target;
 use crate::ui::{Out, Tone};
 
@@ -35,7 +35,7 @@ pub struct RemoveArgs {
     json: bool,
 }
 
-pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let name = &arguments.name;
     if let Some(pack) = packs::meant(Path::new(name)) {
         return pack::run(&pack?, arguments, environment, out);
@@ -54,30 +54,30 @@ pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> 
     if found.len() > 1 {
         let places: Vec<String> =
             found.iter().map(|hook| shown(&hook.folder, &environment.places)).collect();
-        return Err(Trouble::usage(format!(
+        return Err(CommandError::usage(format!(
             "`{name}` is installed more than once: {}",
             places.join(", ")
         ))
         .hint("pass --user or --project"));
     }
     let Some(hook) = found.pop() else {
-        return Err(Trouble::input(format!("no hook `{name}` is installed"))
+        return Err(CommandError::input(format!("no hook `{name}` is installed"))
             .hint("`anyhook list` shows installed hooks"));
     };
     if hook.level == Level::Managed {
-        return Err(Trouble::problem(format!(
+        return Err(CommandError::problem(format!(
             "`{name}` is a managed hook, at {}",
             hook.folder.display()
         ))
         .hint("the administrator of this machine installed it; root can remove the folder"));
     }
     let Some(state) = &environment.places.state else {
-        return Err(Trouble::problem("no state folder to keep a copy in").hint("set HOME"));
+        return Err(CommandError::problem("no state folder to keep a copy in").hint("set HOME"));
     };
     let stamp = now().to_string().replace(':', "");
     let kept = StateDir::new(state).removed().join(format!("{name}-{stamp}"));
     let source = absolute(&hook.folder)?;
-    put::move_away(&hook.folder, &kept)?;
+    apply::move_away(&hook.folder, &kept)?;
     // Whoever removes a hook does not want it to be missed.
     TrustStore::new(state).forget(&source)?;
     if arguments.json {

@@ -7,17 +7,17 @@ use anyhook_engine::hook::Trust;
 use anyhook_engine::{Hook, now};
 use anyhook_model::report::{ReplayReport, ReplayedEvent};
 use anyhook_model::{Mode, exit_code};
-use anyhook_replay::isolate::{self, Leave};
+use anyhook_replay::isolate::{self, IsolationOptions};
 use anyhook_replay::{replay, source};
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::Environment;
-use crate::error::Trouble;
-use crate::figures::{second, span};
-use crate::progress::Progress;
-use crate::since::Since;
+use crate::error::CommandError;
+use crate::format::{second, span};
+use crate::progress::ProgressBar;
 use crate::target;
+use crate::time_arg::TimeArg;
 use crate::ui::{Cell, Out, Tone, counted, first_line};
 
 /// So many events of each kind are shown; `--json` has all.
@@ -38,7 +38,7 @@ pub struct ReplayArgs {
     hooks: Vec<PathBuf>,
     /// Events since: 30m, 2h or 7d ago, 2026-01-31, or 2026-01-31T09:00:00Z
     #[arg(long, value_name = "T", default_value = "30d")]
-    since: Since,
+    since: TimeArg,
     /// At most N events, the newest; 0 means all
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     limit: usize,
@@ -65,9 +65,9 @@ pub struct ReplayArgs {
     json: bool,
 }
 
-pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let hooks = hooks(arguments, environment)?;
-    let leave = Leave {
+    let leave = IsolationOptions {
         network: arguments.with_network || arguments.unprotected,
         all: arguments.unprotected,
     };
@@ -80,7 +80,7 @@ pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> 
     let past = match &arguments.transcript {
         Some(path) => source::of_transcript(&environment.work_dir.join(path), arguments.limit)?,
         None => {
-            let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
+            let journal = environment.journal().ok_or_else(CommandError::no_journal)?;
             let since = arguments.since.moment(now());
             source::of_journal(&journal, since, arguments.host.as_deref(), arguments.limit)?
         }
@@ -88,7 +88,7 @@ pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> 
     let jobs = arguments
         .jobs
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
-    let mut bar = Progress::new("replaying", past.payloads.len() as u64);
+    let mut bar = ProgressBar::new("replaying", past.payloads.len() as u64);
     let report = replay(hooks, past, leave, jobs.max(1), environment, &mut |done| bar.at(done))?;
     drop(bar);
     if arguments.json {
@@ -149,7 +149,7 @@ fn colours() -> Vec<OsString> {
 }
 
 /// Returns the hooks to try, as if they were in force.
-fn hooks(arguments: &ReplayArgs, environment: &Environment) -> Result<Vec<Hook>, Trouble> {
+fn hooks(arguments: &ReplayArgs, environment: &Environment) -> Result<Vec<Hook>, CommandError> {
     let mut hooks = if arguments.hooks.is_empty() {
         // Nothing from a repository runs unasked: what is not trusted must be named.
         let may_run = |hook: &Hook| matches!(hook.trust, Trust::NotNeeded | Trust::Trusted);
@@ -163,12 +163,14 @@ fn hooks(arguments: &ReplayArgs, environment: &Environment) -> Result<Vec<Hook>,
         target::find(&arguments.hooks, environment)?
     };
     if hooks.is_empty() {
-        return Err(Trouble::input("no hook to try").hint("pass --hook with a name or a folder"));
+        return Err(
+            CommandError::input("no hook to try").hint("pass --hook with a name or a folder")
+        );
     }
     for hook in &mut hooks {
         if let Some(fault) = hook.fault() {
             let message = format!("`{}` cannot run: {}", hook.name(), fault.message);
-            return Err(Trouble::input(message).hint(format!("anyhook check {}", hook.name())));
+            return Err(CommandError::input(message).hint(format!("anyhook check {}", hook.name())));
         }
         hook.definition.mode = Mode::Enforce;
         hook.trust = Trust::NotNeeded;

@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhook_mcp::second_opinion::{Review, Verdict};
+use anyhook_mcp::second_opinion::{ReviewVerdict, SecondOpinion};
 use anyhook_model::exit_code;
 use anyhook_workflow::opinion;
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
+use crate::mcp_wait::limit;
 use crate::ui::{Out, Tone};
-use crate::waiting::limit;
-use crate::workflow::{self, ServersAround, path_in_project, workflow_agent};
+use crate::workflow::{self, ProjectMcpServers, path_in_project, workflow_agent};
 
 /// Ask another model for its opinion of an artifact, through its MCP server
 ///
@@ -38,21 +38,21 @@ pub struct ReviewArgs {
     json: bool,
 }
 
-pub fn run(arguments: &ReviewArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &ReviewArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let within = arguments.timeout.unwrap_or(opinion::WITHIN);
     let Some(artifact) = &arguments.artifact else {
         return workflow::in_a_hook(after_work(within, environment));
     };
     let project = workflow::find(environment)?;
     let path = path_in_project(&project, artifact, environment)?;
-    let review = opinion::review(&project, &ServersAround(environment), &path, within)?;
+    let review = opinion::review(&project, &ProjectMcpServers(environment), &path, within)?;
     if arguments.json {
         out.json(&review)?;
     } else if review.reason.is_none() {
         show(&review, out)?;
     }
     let Some(reason) = review.reason else { return Ok(exit_code::OK) };
-    let trouble = Trouble::problem(format!("no second opinion: {reason}"));
+    let trouble = CommandError::problem(format!("no second opinion: {reason}"));
     Err(match review.hint {
         Some(hint) => trouble.hint(hint),
         None => trouble,
@@ -60,24 +60,24 @@ pub fn run(arguments: &ReviewArgs, environment: &Environment, out: &mut Out) -> 
 }
 
 /// Asks about what an agent has completed.
-fn after_work(within: Duration, environment: &Environment) -> Result<(), Trouble> {
+fn after_work(within: Duration, environment: &Environment) -> Result<(), CommandError> {
     let event = workflow::read_event()?;
     let project = workflow::find(environment)?;
     let Some(agent) = event.agent(&project.definition, workflow_agent().0.as_deref()) else {
         return Ok(());
     };
     let Some(state) = project.state()? else { return Ok(()) };
-    let servers = ServersAround(environment);
+    let servers = ProjectMcpServers(environment);
     Ok(opinion::review_for(&project, &servers, &state, &agent, within)?)
 }
 
-fn show(review: &Review, out: &mut Out) -> Result<(), Trouble> {
+fn show(review: &SecondOpinion, out: &mut Out) -> Result<(), CommandError> {
     let tone = match review.verdict {
-        Some(Verdict::Approve | Verdict::ApproveWithNotes) => Tone::Good,
-        Some(Verdict::NeedsChanges) => Tone::Warn,
-        Some(Verdict::Reject) | None => Tone::Bad,
+        Some(ReviewVerdict::Approve | ReviewVerdict::ApproveWithNotes) => Tone::Good,
+        Some(ReviewVerdict::NeedsChanges) => Tone::Warn,
+        Some(ReviewVerdict::Reject) | None => Tone::Bad,
     };
-    let verdict = review.verdict.map_or("unavailable", Verdict::words);
+    let verdict = review.verdict.map_or("unavailable", ReviewVerdict::words);
     out.line(&[(tone, verdict), (Tone::Dim, &format!("  {}", review.scope))])?;
     out.field("reviewer", Tone::Plain, &review.reviewer)?;
     for (name, texts) in [("concern", &review.concerns), ("suggestion", &review.suggestions)] {

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use anyhook_engine::{Dispatched, Engine};
+use anyhook_engine::{DispatchedEvent, Engine};
 use anyhook_model::{
-    Effect, OpenFormat, Outcome, Record, RunRecord, SkipReason, Verdict, exit_code,
+    Effect, OpenFormat, Record, RunOutcome, RunRecord, SkipReason, Verdict, exit_code,
 };
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use super::explain;
 use super::fire::EventArgs;
 use crate::environment::Environment;
-use crate::figures::milliseconds;
-use crate::progress::{Ticker, note_running};
-use crate::ui::{Cell, Line, Out, Tone, first_line};
+use crate::format::milliseconds;
+use crate::progress::{RunningHookNotice, note_running};
+use crate::ui::{Cell, Out, StyledLine, Tone, first_line};
 
 /// Fire an event manually: exit 0 if it is allowed, 2 if it is blocked
 #[derive(Args)]
@@ -35,7 +35,7 @@ pub struct RunArgs {
     json: bool,
 }
 
-pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let event = arguments.event.event(environment)?;
     let mut engine = Engine::new(environment.places.clone());
     if arguments.dry_run {
@@ -44,7 +44,7 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
     engine.adopt_orphans();
     engine.heed_signals(anyhook_engine::run::interruption::is_ignored);
     engine.tell_run_to(note_running);
-    let ticker = Ticker::start(String::new());
+    let ticker = RunningHookNotice::start(String::new());
     let mut dispatched =
         engine.dispatch_event(&OpenFormat, event, arguments.deadline_ms.map(Duration::from_millis));
     drop(ticker);
@@ -84,7 +84,7 @@ pub fn said(run: &RunRecord) -> (Tone, String) {
         // Its cause may be at the end, and nobody can act on half of it.
         return (Tone::Warn, format!("failed: {}", first_line(failure, 1000)));
     }
-    if run.outcome == Some(Outcome::Detached) {
+    if run.outcome == Some(RunOutcome::Detached) {
         return (Tone::Dim, "runs in the background".to_owned());
     }
     let decision = &run.decision;
@@ -159,8 +159,8 @@ fn show_left_out(record: &Record, out: &mut Out) -> std::io::Result<()> {
 }
 
 /// Shows the verdict, or that there is none because nobody was asked.
-fn show_outcome(dispatched: &Dispatched, out: &mut Out) -> std::io::Result<()> {
-    let Dispatched { verdict, record, .. } = dispatched;
+fn show_outcome(dispatched: &DispatchedEvent, out: &mut Out) -> std::io::Result<()> {
+    let DispatchedEvent { verdict, record, .. } = dispatched;
     let mut lines = verdict_lines(verdict);
     let is_left_out =
         |why: &SkipReason| matches!(why, SkipReason::Untrusted | SkipReason::Unusable(_));
@@ -188,7 +188,7 @@ pub fn show_verdict(verdict: &Verdict, indent: &str, out: &mut Out) -> std::io::
 }
 
 /// Words a verdict for people.
-pub fn verdict_lines(verdict: &Verdict) -> Vec<Line> {
+pub fn verdict_lines(verdict: &Verdict) -> Vec<StyledLine> {
     let (tone, words) = match verdict.effect {
         Some(Effect::Deny) => (Tone::Bad, "blocked"),
         Some(Effect::Ask) => (Tone::Warn, "approval required"),

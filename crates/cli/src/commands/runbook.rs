@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::Environment;
 use crate::ui::Out;
 
@@ -52,7 +52,7 @@ enum RunbookCommand {
     },
 }
 
-pub fn run(arguments: &RunbookArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &RunbookArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     match &arguments.command {
         RunbookCommand::Check { paths, json } => check::run(paths, *json, environment, out),
         RunbookCommand::List { json } => list::run(*json, environment, out),

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use anyhook_model::{exit_code, schema};
 use clap::Args;
 
-use super::{Ended, workflow};
-use crate::error::Trouble;
+use super::{CommandResult, workflow};
+use crate::error::CommandError;
 use crate::ui::{Cell, Out, Tone};
 
 /// Print a JSON Schema; without a name, list them
@@ -36,13 +36,13 @@ pub fn titles() -> Vec<(String, String)> {
     all.map(|(name, text)| (name.to_owned(), title(&text).unwrap_or_default())).collect()
 }
 
-pub fn run(arguments: &SchemaArgs, out: &mut Out) -> Ended {
+pub fn run(arguments: &SchemaArgs, out: &mut Out) -> CommandResult {
     let all = all();
     if let Some(name) = &arguments.name {
         let found = all.iter().find(|(known, _)| known == name);
         let (_, text) = found.ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|(known, _)| *known).collect();
-            Trouble::usage(format!("unknown schema `{name}`"))
+            CommandError::usage(format!("unknown schema `{name}`"))
                 .hint(format!("available: {}", names.join(", ")))
         })?;
         out.text(text.trim_end())?;

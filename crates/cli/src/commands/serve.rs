@@ -3,7 +3,7 @@
 use anyhook_model::exit_code;
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::Environment;
 use crate::progress::say_that_we_read;
 
@@ -25,7 +25,7 @@ pub struct ServeArgs {
     jobs: Option<u16>,
 }
 
-pub fn run(arguments: &ServeArgs, environment: &Environment) -> Ended {
+pub fn run(arguments: &ServeArgs, environment: &Environment) -> CommandResult {
     if !arguments.stdio {
         say_that_we_read("requests, a line of JSON each,");
     }

@@ -3,20 +3,20 @@
 //! What is counted, how, and how a report looks is [`anyhook_stats`]'s.
 
 use anyhook_model::exit_code;
-use anyhook_stats::{Scope, StatsError, Tally, fails_closed, page, prometheus, report};
+use anyhook_stats::{StatsError, Tally, TallyScope, fails_closed, page, prometheus, report};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::{Environment, terminal_width};
-use crate::error::Trouble;
-use crate::figures::second;
-use crate::since::Since;
+use crate::error::CommandError;
+use crate::format::second;
 use crate::target;
+use crate::time_arg::TimeArg;
 use crate::ui::{Out, Page, Tone};
 
 /// How far back a person looks.
-const PERIOD: Since = Since::Ago(SignedDuration::from_hours(7 * 24));
+const PERIOD: TimeArg = TimeArg::Ago(SignedDuration::from_hours(7 * 24));
 
 /// How many of each list are shown.
 const SHOWN: usize = 5;
@@ -32,10 +32,10 @@ pub struct StatsArgs {
     hooks: Vec<String>,
     /// Records since: how long ago (30m, 2h, 7d) or a time (2026-01-31); default: 7d
     #[arg(long, value_name = "WHEN")]
-    since: Option<Since>,
+    since: Option<TimeArg>,
     /// Records before: how long ago, or a time
     #[arg(long, value_name = "WHEN")]
-    until: Option<Since>,
+    until: Option<TimeArg>,
     /// Records of this agent
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
@@ -51,12 +51,12 @@ pub struct StatsArgs {
     prometheus: bool,
 }
 
-pub fn run(arguments: &StatsArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
+pub fn run(arguments: &StatsArgs, environment: &Environment, out: &mut Out) -> CommandResult {
+    let journal = environment.journal().ok_or_else(CommandError::no_journal)?;
     let installed = target::installed(environment);
     let now = Timestamp::now();
     let default = (!arguments.prometheus).then_some(PERIOD);
-    let scope = Scope {
+    let scope = TallyScope {
         since: arguments.since.or(default).map(|since| since.moment(now)),
         until: arguments.until.map(|until| until.moment(now)),
         host: arguments.host.clone(),
@@ -64,7 +64,7 @@ pub fn run(arguments: &StatsArgs, environment: &Environment, out: &mut Out) -> E
         keep: if arguments.all { usize::MAX } else { SHOWN },
     };
     if scope.until.is_some_and(|until| scope.since.is_some_and(|since| until <= since)) {
-        return Err(Trouble::usage("the period ends before it begins")
+        return Err(CommandError::usage("the period ends before it begins")
             .hint("--until must be after --since"));
     }
     let tally = Tally::read(&journal, scope)?;
@@ -73,7 +73,7 @@ pub fn run(arguments: &StatsArgs, environment: &Environment, out: &mut Out) -> E
         out.text(prometheus::text(&tally, &arguments.hooks).trim_end())?;
         return Ok(exit_code::OK);
     }
-    let wanted = report::Wanted { installed: &installed, hooks: &arguments.hooks };
+    let wanted = report::HookSelection { installed: &installed, hooks: &arguments.hooks };
     let report = report::make(&tally, &wanted, now);
     if arguments.json {
         out.json(&report)?;
@@ -103,13 +103,13 @@ fn say_nothing_was_found(tally: &Tally, out: &mut Out) -> std::io::Result<()> {
         _ => out.text("no records"),
     }?;
     if tally.damaged > 0 {
-        let text = crate::figures::many(tally.damaged, "damaged line");
+        let text = crate::format::many(tally.damaged, "damaged line");
         out.line(&[(Tone::Warn, "warning: "), (Tone::Plain, &format!("{text} skipped"))])?;
     }
     Ok(())
 }
 
-impl From<StatsError> for Trouble {
+impl From<StatsError> for CommandError {
     fn from(error: StatsError) -> Self {
         let near = |near: &Option<String>, otherwise: &str| match near {
             Some(near) => format!("did you mean `{near}`?"),

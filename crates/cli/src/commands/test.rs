@@ -10,11 +10,11 @@ use anyhook_model::report::TestedCase;
 use anyhook_replay::cases::{case_files, test};
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use super::run::die_if_interrupted;
 use crate::environment::Environment;
-use crate::figures::milliseconds;
-use crate::progress::{Ticker, note_running};
+use crate::format::milliseconds;
+use crate::progress::{RunningHookNotice, note_running};
 use crate::target;
 use crate::ui::{Out, Tone};
 
@@ -32,7 +32,7 @@ pub struct TestArgs {
     json: bool,
 }
 
-pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let (hooks, left_out): (Vec<Hook>, Vec<Hook>) = if arguments.hooks.is_empty() {
         // Nothing from a repository runs unasked: what is not trusted must be named.
         target::installed(environment)
@@ -55,7 +55,7 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> En
     let began = Instant::now();
     let mut tested = Vec::new();
     for (hook, path) in &cases {
-        let ticker = Ticker::start(format!(" for {}", case_name(path)));
+        let ticker = RunningHookNotice::start(format!(" for {}", case_name(path)));
         let case_began = Instant::now();
         let one = test(&engine, hook, path)?;
         drop(ticker);

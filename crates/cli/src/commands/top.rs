@@ -6,18 +6,18 @@ use anstream::{AutoStream, ColorChoice};
 use anyhook_engine::journal::Journal;
 use anyhook_engine::{Places, now};
 use anyhook_model::pipeline::PipelineView;
-use anyhook_model::{Inquiry, Record, exit_code};
+use anyhook_model::{ApprovalRequest, Record, exit_code};
 use anyhook_top::{Pages, Top};
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use super::log::trace::{self, Trace};
 use super::pipeline::page;
 use crate::daemon::folder;
-use crate::environment::{Environment, person, shown};
-use crate::error::Trouble;
-use crate::since::Since;
-use crate::ui::Line;
+use crate::environment::{Environment, shown, user_name};
+use crate::error::CommandError;
+use crate::time_arg::TimeArg;
+use crate::ui::StyledLine;
 
 /// Watch all agents live: sessions, verdicts, slow and failing hooks
 ///
@@ -28,22 +28,23 @@ use crate::ui::Line;
 pub struct TopArgs {
     /// Start with records since: how long ago (30m, 8h, 7d), or a time
     #[arg(long, value_name = "WHEN", default_value = "1h")]
-    since: Since,
+    since: TimeArg,
 }
 
-pub fn run(arguments: &TopArgs, environment: &Environment) -> Ended {
-    let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
+pub fn run(arguments: &TopArgs, environment: &Environment) -> CommandResult {
+    let journal = environment.journal().ok_or_else(CommandError::no_journal)?;
     let top = Top {
         journal: journal.clone(),
         shown_path: shown(journal.folder(), &environment.places),
         since: arguments.since.moment(now()),
         daemon: folder(&environment.places)?,
-        person: person(),
+        person: user_name(),
         colours: AutoStream::choice(&io::stdout()) != ColorChoice::Never,
     };
     let pages = CommandPages { journal: &journal, places: &environment.places };
     top.run(&pages).map_err(|error| {
-        Trouble::usage(format!("`anyhook top` needs a terminal: {error}")).hint("anyhook log -f")
+        CommandError::usage(format!("`anyhook top` needs a terminal: {error}"))
+            .hint("anyhook log -f")
     })?;
     Ok(exit_code::OK)
 }
@@ -55,11 +56,11 @@ struct CommandPages<'given> {
 }
 
 impl Pages for CommandPages<'_> {
-    fn record(&self, record: Record, family: Vec<Record>) -> Vec<Line> {
+    fn record(&self, record: Record, family: Vec<Record>) -> Vec<StyledLine> {
         trace::lines(&Trace::new(self.journal, record, family))
     }
 
-    fn pipeline(&self, pipeline: &PipelineView, asks: Option<&Inquiry>) -> Vec<Line> {
+    fn pipeline(&self, pipeline: &PipelineView, asks: Option<&ApprovalRequest>) -> Vec<StyledLine> {
         page::lines(pipeline, asks, now(), self.places)
     }
 }

@@ -3,23 +3,23 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhook_engine::trust::{FileTrust, Staged, TrustStore};
+use anyhook_engine::trust::{FileTrust, StagedCopy, TrustStore};
 use anyhook_engine::{Hook, Level};
 use anyhook_model::exit_code;
 use anyhook_model::report::changes::{TrustReport, TrustedItem};
 use anyhook_setup::trust::{
-    Asked, Candidate, CandidateError, Change, Earlier, Piece, Review, Rivals, Shown, candidates,
-    is_replaceable,
+    Candidate, CandidateError, EarlierTrust, FileComparison, HookPart, Rivals, ShownItem,
+    TrustRequest, TrustReview, candidates, is_replaceable,
 };
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::{Environment, shown};
-use crate::error::Trouble;
+use crate::error::CommandError;
+use crate::human_only::{CommandOutcome, agent_above, journal, only_a_person};
+use crate::mcp_servers::{self, ProjectFile};
 use crate::paging::PagerArgs;
-use crate::person::{Outcome, agent_above, journal, only_a_person};
-use crate::runbooks::{self, Foreign, Found};
-use crate::servers::{self, ProjectFile};
+use crate::runbooks::{self, FoundRunbook, UnverifiedFile};
 use crate::target;
 use crate::ui::{Out, Tone, counted};
 
@@ -61,25 +61,27 @@ impl TrustArgs {
     }
 }
 
-pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let Some(state) = &environment.places.state else {
-        return Err(Trouble::problem("no state folder to save this in").hint("set HOME"));
+        return Err(CommandError::problem("no state folder to save this in").hint("set HOME"));
     };
     if arguments.json && !arguments.show && !arguments.says_what() {
-        return Err(Trouble::usage("--json cannot ask, so name what to trust")
+        return Err(CommandError::usage("--json cannot ask, so name what to trust")
             .hint("name hooks, or use --all or --show"));
     }
     let store = TrustStore::new(state);
     let installed = target::installed(environment);
     let TrustArgs { paths, all, replace, .. } = arguments;
-    let asked = Asked { paths, all: *all, replace };
+    let asked = TrustRequest { paths, all: *all, replace };
     let candidates = candidates(asked, &installed, environment)?;
     let rivals = Rivals::new(&installed);
     let is_replaced =
         |name: &String| candidates.iter().any(|candidate| rivals.can_replace(candidate, name));
     if let Some(name) = replace.iter().find(|name| !is_replaced(name)) {
         let message = format!("this project has no hook that can replace your hook `{name}`");
-        return Err(Trouble::input(message).hint("`anyhook list` shows the hooks of both levels"));
+        return Err(
+            CommandError::input(message).hint("`anyhook list` shows the hooks of both levels")
+        );
     }
     if arguments.json {
         return trust_as_json(arguments, candidates, &rivals, &store, environment, out);
@@ -150,10 +152,10 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
         out.text(&sum.words(left.len()))?;
     }
     if !left.is_empty() && !std::io::stdin().is_terminal() {
-        let count = |is: fn(&Shown) -> bool| left.iter().filter(|shown| is(shown)).count();
-        let hooks = count(|shown| matches!(shown, Shown::Hook(_)));
-        let runbooks = count(|shown| matches!(shown, Shown::Runbook(_)));
-        let servers = (hooks + runbooks < left.len()).then(|| servers::FILE.to_owned());
+        let count = |is: fn(&ShownItem) -> bool| left.iter().filter(|shown| is(shown)).count();
+        let hooks = count(|shown| matches!(shown, ShownItem::Hook(_)));
+        let runbooks = count(|shown| matches!(shown, ShownItem::Runbook(_)));
+        let servers = (hooks + runbooks < left.len()).then(|| mcp_servers::FILE.to_owned());
         let hooks = (hooks > 0).then(|| counted(hooks, "hook"));
         let runbooks = (runbooks > 0).then(|| counted(runbooks, "runbook"));
         let what: Vec<String> = hooks.into_iter().chain(servers).chain(runbooks).collect();
@@ -161,7 +163,7 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
             "{} not trusted: cannot ask for confirmation without a terminal",
             what.join(" and ")
         );
-        return Err(Trouble::problem(message).hint("pass names, or --all"));
+        return Err(CommandError::problem(message).hint("pass names, or --all"));
     }
     Ok(exit_code::OK)
 }
@@ -174,7 +176,7 @@ fn trust_as_json(
     store: &TrustStore,
     environment: &Environment,
     out: &mut Out,
-) -> Ended {
+) -> CommandResult {
     let mut items = Vec::new();
     for candidate in candidates {
         let rival = rivals.rival_of(&candidate).filter(|rival| is_replaceable(rival));
@@ -225,7 +227,7 @@ impl Sum {
     }
 }
 
-impl From<CandidateError> for Trouble {
+impl From<CandidateError> for CommandError {
     fn from(error: CandidateError) -> Self {
         match error {
             CandidateError::Servers(failure) => Self::input(failure.reason).hint(failure.hint),
@@ -247,20 +249,20 @@ fn present(
     rival: Option<&Hook>,
     environment: &Environment,
     out: &mut Out,
-) -> Result<Shown, Trouble> {
+) -> Result<ShownItem, CommandError> {
     match candidate {
         Candidate::Hook(hook) => {
             let staged = store.stage(&hook.folder)?;
             present_hook(&hook, &staged, rival, store, environment, out)?;
-            Ok(Shown::Hook(staged))
+            Ok(ShownItem::Hook(staged))
         }
         Candidate::Servers(file) => {
             present_servers(&file, environment, out)?;
-            Ok(Shown::Servers(file))
+            Ok(ShownItem::Servers(file))
         }
         Candidate::Runbook(runbook) => {
             present_runbook(&runbook, environment, out)?;
-            Ok(Shown::Runbook(runbook))
+            Ok(ShownItem::Runbook(runbook))
         }
     }
 }
@@ -270,9 +272,9 @@ fn present_servers(
     file: &ProjectFile,
     environment: &Environment,
     out: &mut Out,
-) -> Result<(), Trouble> {
+) -> Result<(), CommandError> {
     let place = shown(&file.path, &environment.places);
-    out.line(&[(Tone::Strong, servers::FILE), (Tone::Dim, "  "), (Tone::Dim, &place)])?;
+    out.line(&[(Tone::Strong, mcp_servers::FILE), (Tone::Dim, "  "), (Tone::Dim, &place)])?;
     match file.config(environment) {
         Ok(config) => {
             let names: Vec<&str> = config.names().collect();
@@ -286,14 +288,14 @@ fn present_servers(
     if file.trust == FileTrust::Changed {
         out.line(&[(Tone::Warn, "  it was trusted before, with different content")])?;
     }
-    let piece = Piece::File { bytes: file.content.clone(), runnable: false };
-    show(servers::FILE, &piece, None, &place, usize::MAX, out)?;
+    let piece = HookPart::File { bytes: file.content.clone(), runnable: false };
+    show(mcp_servers::FILE, &piece, None, &place, usize::MAX, out)?;
     Ok(())
 }
 
 /// Shows a runbook, all of it: every line may be a command.
 fn present_runbook(
-    runbook: &Foreign,
+    runbook: &UnverifiedFile,
     environment: &Environment,
     out: &mut Out,
 ) -> std::io::Result<()> {
@@ -301,7 +303,7 @@ fn present_runbook(
     let name = runbook.name(environment);
     out.line(&[(Tone::Strong, &name), (Tone::Dim, "  "), (Tone::Dim, &place)])?;
     if !runbook.is_workflow() {
-        let found = Found::read(&runbook.path).runbook;
+        let found = FoundRunbook::read(&runbook.path).runbook;
         let names: Vec<&str> = found.pipelines.iter().map(|one| one.name.text.as_str()).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         out.line(&[(Tone::Plain, "  pipelines: "), (Tone::Plain, &names)])?;
@@ -309,13 +311,16 @@ fn present_runbook(
     if runbook.trust == FileTrust::Changed {
         out.line(&[(Tone::Warn, "  it was trusted before, with different content")])?;
     }
-    let piece = Piece::File { bytes: runbook.text.clone().into_bytes(), runnable: false };
+    let piece = HookPart::File { bytes: runbook.text.clone().into_bytes(), runnable: false };
     show(&name, &piece, None, &place, usize::MAX, out)
 }
 
 /// Asks whoever is at the terminal about a runbook whose pipeline is to run; refuses it where nobody
 /// is, or an agent.
-pub fn before_it_runs(runbook: Foreign, environment: &Environment) -> Result<(), Trouble> {
+pub fn before_it_runs(
+    runbook: UnverifiedFile,
+    environment: &Environment,
+) -> Result<(), CommandError> {
     if agent_above(environment).is_some() {
         return before_an_agent_runs_it("pipeline run", &runbook, environment);
     }
@@ -336,8 +341,8 @@ pub fn before_it_runs(runbook: Foreign, environment: &Environment) -> Result<(),
     if !confirm(&format!("Trust {name}?"))? {
         return Err(refusal);
     }
-    Shown::Runbook(runbook).trust(&TrustStore::new(state), false)?;
-    journal("trust", &Outcome::Done, environment);
+    ShownItem::Runbook(runbook).trust(&TrustStore::new(state), false)?;
+    journal("trust", &CommandOutcome::Done, environment);
     Ok(())
 }
 
@@ -345,9 +350,9 @@ pub fn before_it_runs(runbook: Foreign, environment: &Environment) -> Result<(),
 /// the agent's hooks would see nothing of its commands.
 pub fn before_an_agent_runs_it(
     command: &str,
-    runbook: &Foreign,
+    runbook: &UnverifiedFile,
     environment: &Environment,
-) -> Result<(), Trouble> {
+) -> Result<(), CommandError> {
     if runbook.is_trusted_for_agents(environment) {
         return Ok(());
     }
@@ -357,7 +362,7 @@ pub fn before_an_agent_runs_it(
 }
 
 /// Says what a person can do about a runbook that was refused.
-fn to_be_trusted(refused: Trouble, name: &str) -> Trouble {
+fn to_be_trusted(refused: CommandError, name: &str) -> CommandError {
     refused.hint(format!(
         "a person has to trust `{name}` first: run anyhook trust {name} in your own terminal"
     ))
@@ -366,13 +371,13 @@ fn to_be_trusted(refused: Trouble, name: &str) -> Trouble {
 /// Shows a hook, from the copy that would run.
 fn present_hook(
     hook: &Hook,
-    staged: &Staged,
+    staged: &StagedCopy,
     rival: Option<&Hook>,
     store: &TrustStore,
     environment: &Environment,
     out: &mut Out,
-) -> Result<(), Trouble> {
-    let Review { copy, earlier, files, removed } = Review::new(hook, staged, store)?;
+) -> Result<(), CommandError> {
+    let TrustReview { copy, earlier, files, removed } = TrustReview::new(hook, staged, store)?;
     let place = |path: &Path| shown(path, &environment.places);
     let folder = place(&hook.folder);
     out.line(&[(Tone::Strong, hook.name()), (Tone::Dim, "  "), (Tone::Dim, &folder)])?;
@@ -391,10 +396,10 @@ fn present_hook(
         present_rival(rival, out)?;
     }
     match &earlier {
-        Some(Earlier::Changed) => {
+        Some(EarlierTrust::Changed) => {
             out.line(&[(Tone::Warn, "  it was trusted before; changes since then are marked")])?;
         }
-        Some(Earlier::SameContent(source)) => {
+        Some(EarlierTrust::SameContent(source)) => {
             let same = "  same content as you trusted in ";
             out.line(&[(Tone::Good, same), (Tone::Plain, &place(source))])?;
         }
@@ -433,27 +438,28 @@ fn present_rival(rival: &Hook, out: &mut Out) -> std::io::Result<()> {
 /// Shows a file: what it is, and its first lines unless it is as before. The rest is at `place`.
 fn show(
     name: &str,
-    piece: &Piece,
-    change: Option<Change>,
+    piece: &HookPart,
+    change: Option<FileComparison>,
     place: &str,
     most: usize,
     out: &mut Out,
 ) -> std::io::Result<()> {
     let about = match piece {
-        Piece::File { bytes, runnable: true } => format!(" ({} bytes, executable)", bytes.len()),
-        Piece::File { bytes, runnable: false } => format!(" ({} bytes)", bytes.len()),
-        Piece::Link(target) => format!(" → {}", target.display()),
-        Piece::Missing => " (cannot be read)".to_owned(),
+        HookPart::File { bytes, runnable: true } => format!(" ({} bytes, executable)", bytes.len()),
+        HookPart::File { bytes, runnable: false } => format!(" ({} bytes)", bytes.len()),
+        HookPart::Link(target) => format!(" → {}", target.display()),
+        HookPart::Missing => " (cannot be read)".to_owned(),
     };
     let change_words = match change {
         None => "",
-        Some(Change::New) => "  NEW",
-        Some(Change::Same) => "  unchanged",
-        Some(Change::Changed) => "  CHANGED",
+        Some(FileComparison::New) => "  NEW",
+        Some(FileComparison::Same) => "  unchanged",
+        Some(FileComparison::Changed) => "  CHANGED",
     };
     let heading = format!("── {name}{about}{change_words}");
     out.line(&[(Tone::Dim, "  "), (Tone::Hint, &heading)])?;
-    let (Piece::File { bytes, .. }, false) = (piece, change == Some(Change::Same)) else {
+    let (HookPart::File { bytes, .. }, false) = (piece, change == Some(FileComparison::Same))
+    else {
         return Ok(());
     };
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -468,7 +474,7 @@ fn show(
     }
 }
 
-fn confirm(question: &str) -> Result<bool, Trouble> {
+fn confirm(question: &str) -> Result<bool, CommandError> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
     }

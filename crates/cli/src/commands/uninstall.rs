@@ -3,18 +3,18 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhook_hosts::wiring::Scope;
+use anyhook_hosts::wiring::SettingsScope;
 use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::exit_code;
 use anyhook_model::report::changes::{ChangedFile, UninstallReport, UninstalledAgent};
-use anyhook_setup::install::{Plan, Restored, chosen};
+use anyhook_setup::install::{InstallPlan, RestoreResult, chosen};
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use super::install::{changed_files, show_diff};
-use crate::agents::{self, Installation};
+use crate::agents::{self, RecordedInstallation};
 use crate::environment::{Environment, shown};
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::paging::PagerArgs;
 use crate::ui::{Out, Tone};
 
@@ -49,17 +49,17 @@ pub struct UninstallArgs {
 
 /// What was done for one agent.
 struct Done {
-    plan: Plan,
-    files: Vec<(PathBuf, Restored)>,
+    plan: InstallPlan,
+    files: Vec<(PathBuf, RestoreResult)>,
 }
 
-pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let scope = agents::scope(environment, arguments.project)?;
     let state = environment
         .places
         .state
         .as_ref()
-        .ok_or_else(|| Trouble::problem("there is no state folder").hint("set HOME"))?;
+        .ok_or_else(|| CommandError::problem("there is no state folder").hint("set HOME"))?;
     let mut done = Vec::new();
     let mut failed = None;
     for agent in meant(&arguments.hosts, &scope, state)? {
@@ -74,7 +74,7 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
     if arguments.hosts.is_empty() {
         done.retain(|one| !one.plan.edits.is_empty() || !one.files.is_empty());
     }
-    let differs = |one: &Done| one.files.iter().any(|(_, how)| *how != Restored::Exactly);
+    let differs = |one: &Done| one.files.iter().any(|(_, how)| *how != RestoreResult::Exactly);
     let is_problem = arguments.verify && done.iter().any(differs);
     let code = if is_problem { exit_code::PROBLEM } else { exit_code::OK };
     // As with an installation: printing does not decide what is written, nor what comes of it.
@@ -92,11 +92,16 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
 
 /// Returns the agents that were named; without names those that are here, or that we were installed
 /// into when they were.
-fn meant(names: &[String], scope: &Scope, state: &Path) -> Result<Vec<&'static HostSpec>, Trouble> {
+fn meant(
+    names: &[String],
+    scope: &SettingsScope,
+    state: &Path,
+) -> Result<Vec<&'static HostSpec>, CommandError> {
     let mut meant = chosen(names, scope)?;
     if names.is_empty() {
         let is_new = |agent: &&&HostSpec| meant.iter().all(|other| other.id() != agent.id());
-        let was_there = |agent: &&&HostSpec| Installation::load(state, agent, scope).is_some();
+        let was_there =
+            |agent: &&&HostSpec| RecordedInstallation::load(state, agent, scope).is_some();
         let gone: Vec<&'static HostSpec> =
             AGENTS.iter().filter(is_new).filter(was_there).copied().collect();
         meant.extend(gone);
@@ -106,12 +111,12 @@ fn meant(names: &[String], scope: &Scope, state: &Path) -> Result<Vec<&'static H
 
 fn take_out(
     agent: &'static HostSpec,
-    scope: &Scope,
+    scope: &SettingsScope,
     state: &Path,
     dry_run: bool,
-) -> Result<Done, Trouble> {
-    let record = Installation::load(state, agent, scope);
-    let plan = Plan::unwire(agent, scope, record.as_ref())?;
+) -> Result<Done, CommandError> {
+    let record = RecordedInstallation::load(state, agent, scope);
+    let plan = InstallPlan::unwire(agent, scope, record.as_ref())?;
     if dry_run {
         let files = plan.restored(&plan.texts_after(), record.as_ref());
         return Ok(Done { plan, files });
@@ -119,7 +124,7 @@ fn take_out(
     agents::write(&plan.edits)?;
     // As they are on the disk now, not as they should be.
     let files = plan.restored(&agents::read(agent, scope)?, record.as_ref());
-    Installation::forget(state, agent, scope);
+    RecordedInstallation::forget(state, agent, scope);
     Ok(Done { plan, files })
 }
 
@@ -128,7 +133,7 @@ fn tell_all(
     done: &[Done],
     environment: &Environment,
     out: &mut Out,
-) -> Result<(), Trouble> {
+) -> Result<(), CommandError> {
     if arguments.json {
         let agents = done.iter().map(|one| report(one, arguments.diff)).collect();
         return Ok(out.json(&UninstallReport { dry_run: arguments.dry_run, agents })?);
@@ -177,17 +182,17 @@ fn tell(
     Ok(())
 }
 
-fn words_for(how: Restored, goes: bool, dry_run: bool) -> (Tone, &'static str) {
+fn words_for(how: RestoreResult, goes: bool, dry_run: bool) -> (Tone, &'static str) {
     match (how, goes, dry_run) {
-        (Restored::Exactly, true, true) => (Tone::Good, "would be removed, as before"),
-        (Restored::Exactly, true, false) => (Tone::Good, "removed, as before"),
-        (Restored::Exactly, false, true) => (Tone::Good, "would be restored exactly"),
-        (Restored::Exactly, false, false) => (Tone::Good, "restored exactly"),
-        (Restored::Edited, _, true) => {
+        (RestoreResult::Exactly, true, true) => (Tone::Good, "would be removed, as before"),
+        (RestoreResult::Exactly, true, false) => (Tone::Good, "removed, as before"),
+        (RestoreResult::Exactly, false, true) => (Tone::Good, "would be restored exactly"),
+        (RestoreResult::Exactly, false, false) => (Tone::Good, "restored exactly"),
+        (RestoreResult::Edited, _, true) => {
             (Tone::Warn, "edited since install, so it would not be identical")
         }
-        (Restored::Edited, _, false) => (Tone::Warn, "edited since install, so not identical"),
-        (Restored::Unknown, _, _) => {
+        (RestoreResult::Edited, _, false) => (Tone::Warn, "edited since install, so not identical"),
+        (RestoreResult::Unknown, _, _) => {
             (Tone::Warn, "not recorded at install, so it may not be identical")
         }
     }

@@ -9,11 +9,11 @@ use anyhook_model::exit_code;
 use anyhook_model::report::changes::UntrustReport;
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
+use crate::mcp_servers;
 use crate::runbooks;
-use crate::servers;
 use crate::target;
 use crate::ui::{Out, Tone};
 
@@ -32,9 +32,9 @@ pub struct UntrustArgs {
     json: bool,
 }
 
-pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let Some(state) = &environment.places.state else {
-        return Err(Trouble::problem("there is no state folder").hint("set HOME"));
+        return Err(CommandError::problem("there is no state folder").hint("set HOME"));
     };
     let store = TrustStore::new(state);
     let known: Vec<Hook> = target::installed(environment)
@@ -60,11 +60,11 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
         }
     }
     // One that is gone from the project can still be forgotten.
-    let file = servers::project_path(environment);
-    let is_named = |path: &PathBuf| servers::is_meant(path, environment);
+    let file = mcp_servers::project_path(environment);
+    let is_named = |path: &PathBuf| mcp_servers::is_meant(path, environment);
     if (arguments.all || arguments.paths.iter().any(is_named)) && store.forget(&file)? {
         unknown.retain(|path| !is_named(path));
-        untrusted.push(servers::FILE.to_owned());
+        untrusted.push(mcp_servers::FILE.to_owned());
     }
     // Of those that are named, also one that is gone.
     let of_project = runbooks::of_project(environment).into_iter().map(|runbook| runbook.path);
@@ -86,7 +86,7 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
         }
     }
     if let Some(path) = unknown.first() {
-        return Err(Trouble::input(format!(
+        return Err(CommandError::input(format!(
             "this project has no trusted hook `{}`",
             path.display()
         ))

@@ -296,7 +296,7 @@ fn records(environment: &Environment) -> Option<Vec<CompletionCandidate>> {
 }
 
 fn pipelines(environment: &Environment) -> Vec<CompletionCandidate> {
-    let installed = runbooks::Installed::find(environment);
+    let installed = runbooks::InstalledRunbooks::find(environment);
     let pipelines = installed.runbooks.iter().flat_map(|found| &found.runbook.pipelines);
     let names = pipelines.map(|pipeline| pipeline.name.text.as_str());
     names.filter(|name| !name.is_empty()).map(CompletionCandidate::new).collect()

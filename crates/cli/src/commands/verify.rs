@@ -8,10 +8,10 @@ use anyhook_model::exit_code;
 use anyhook_model::report::{BrokenPlace, VerifyReport};
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::Environment;
-use crate::error::Trouble;
-use crate::progress::Progress;
+use crate::error::CommandError;
+use crate::progress::ProgressBar;
 use crate::ui::{Out, Tone, counted};
 
 /// So many things are named; `--json` has all.
@@ -26,8 +26,8 @@ pub struct VerifyArgs {
     json: bool,
 }
 
-pub fn run(arguments: &VerifyArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
+pub fn run(arguments: &VerifyArgs, environment: &Environment, out: &mut Out) -> CommandResult {
+    let journal = environment.journal().ok_or_else(CommandError::no_journal)?;
     let mut report = verify(&journal)?;
     let disagreements = index::disagreements(&environment.places);
     report.indexes =
@@ -41,10 +41,10 @@ pub fn run(arguments: &VerifyArgs, environment: &Environment, out: &mut Out) -> 
     Ok(if is_good { exit_code::OK } else { exit_code::PROBLEM })
 }
 
-fn verify(journal: &Journal) -> Result<VerifyReport, Trouble> {
-    let at_fault = |error| Trouble::at(journal.folder(), error);
+fn verify(journal: &Journal) -> Result<VerifyReport, CommandError> {
+    let at_fault = |error| CommandError::at(journal.folder(), error);
     let size = journal.size().map_err(at_fault)?;
-    let mut progress = Progress::new("verifying", size);
+    let mut progress = ProgressBar::new("verifying", size);
     journal.verify(&mut |done| progress.at(done)).map_err(at_fault)
 }
 

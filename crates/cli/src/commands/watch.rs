@@ -2,20 +2,20 @@
 
 pub mod source;
 
-use anyhook_model::daemon::Told;
+use anyhook_model::daemon::PublishedEvent;
 use anyhook_model::exit_code;
 use anyhook_model::json::to_spaced;
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::Environment;
-use crate::event_words::{subject, tone, what};
-use crate::figures::second;
+use crate::event_messages::{subject, tone, what};
+use crate::format::second;
 use crate::pattern::Pattern;
-use crate::since::Since;
+use crate::time_arg::TimeArg;
 use crate::ui::{Out, Tone};
 
-use self::source::{Begin, Next, Source, end_by};
+use self::source::{EventSource, SubscriptionStart, WatchUpdate, end_by};
 
 /// The column of names is so wide; a longer name moves the rest of its line.
 const NAME_WIDTH: usize = 24;
@@ -46,7 +46,7 @@ pub struct WatchArgs {
     /// Start with events since: 10m or 2h ago, 2026-01-31T09:00:00Z; the latest 2,000 events are
     /// kept
     #[arg(long, value_name = "WHEN", conflicts_with = "after")]
-    since: Option<Since>,
+    since: Option<TimeArg>,
     /// Start after the event with this number (`sequence` in --json)
     #[arg(long, value_name = "SEQUENCE")]
     after: Option<u64>,
@@ -58,31 +58,31 @@ pub struct WatchArgs {
     json: bool,
 }
 
-pub fn run(arguments: &WatchArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &WatchArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let begin = match (arguments.after, arguments.since) {
-        (Some(number), _) => Begin::After(number),
-        (None, Some(since)) => Begin::Since(since.moment(anyhook_engine::now())),
-        (None, None) => Begin::Now,
+        (Some(number), _) => SubscriptionStart::After(number),
+        (None, Some(since)) => SubscriptionStart::Since(since.moment(anyhook_engine::now())),
+        (None, None) => SubscriptionStart::Now,
     };
-    let mut source = Source::open(begin, environment)?;
+    let mut source = EventSource::open(begin, environment)?;
     loop {
         match source.next()? {
-            Next::Told(told) => {
+            WatchUpdate::Told(told) => {
                 if arguments.takes(&told) {
                     print(&told, arguments.json, out)?;
                     // Whoever reads it wants it now.
                     out.flush()?;
                 }
             }
-            Next::Closed => return Ok(exit_code::OK),
-            Next::Signal(signal) => return end_by(signal, out),
-            Next::Quiet => {}
+            WatchUpdate::Closed => return Ok(exit_code::OK),
+            WatchUpdate::Signal(signal) => return end_by(signal, out),
+            WatchUpdate::Quiet => {}
         }
     }
 }
 
 impl WatchArgs {
-    fn takes(&self, told: &Told) -> bool {
+    fn takes(&self, told: &PublishedEvent) -> bool {
         let is_meant = |patterns: &[Pattern], test: &dyn Fn(&Pattern) -> bool| {
             patterns.is_empty() || patterns.iter().any(test)
         };
@@ -103,7 +103,7 @@ impl WatchArgs {
     }
 }
 
-fn print(told: &Told, json: bool, out: &mut Out) -> std::io::Result<()> {
+fn print(told: &PublishedEvent, json: bool, out: &mut Out) -> std::io::Result<()> {
     if json {
         return out.text(&to_spaced(&told.to_object()));
     }

@@ -8,12 +8,12 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-use anyhook_setup::doctor::Ward;
+use anyhook_setup::doctor::SubjectFindings;
 use clap::Args;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::Out;
 
 /// What is missing, as a person is told.
@@ -30,18 +30,18 @@ pub struct MissingArgs {
     arguments: Vec<OsString>,
 }
 
-fn missing() -> Trouble {
-    Trouble::usage(MISSING).hint(HOW)
+fn missing() -> CommandError {
+    CommandError::usage(MISSING).hint(HOW)
 }
 
 pub mod workflow {
     use anyhook_engine::places::PROJECT_LEVEL;
 
-    use super::{Cow, Ended, Environment, HOW, MISSING, Out, Ward};
+    use super::{CommandResult, Cow, Environment, HOW, MISSING, Out, SubjectFindings};
 
     pub use super::MissingArgs as WorkflowArgs;
 
-    pub fn run(_: WorkflowArgs, _: &Environment, _: &mut Out) -> Ended {
+    pub fn run(_: WorkflowArgs, _: &Environment, _: &mut Out) -> CommandResult {
         Err(super::missing())
     }
 
@@ -54,7 +54,7 @@ pub mod workflow {
     pub fn watch_gates() {}
 
     /// A project that has a workflow is not guarded by it, and no one is asked at its gates.
-    pub fn look_at(environment: &Environment, ward: &mut Ward<'_>) {
+    pub fn look_at(environment: &Environment, ward: &mut SubjectFindings<'_>) {
         let file = environment.project_root().join(PROJECT_LEVEL).join("workflow.toml");
         if file.exists() {
             ward.bad(format!("{MISSING}, and this project has one: its gates do not work"), HOW);
@@ -65,11 +65,11 @@ pub mod workflow {
 }
 
 pub mod context7 {
-    use super::{Ended, Environment, Out};
+    use super::{CommandResult, Environment, Out};
 
     pub use super::MissingArgs as Context7Args;
 
-    pub fn run(_: &Context7Args, _: &Environment, _: &mut Out) -> Ended {
+    pub fn run(_: &Context7Args, _: &Environment, _: &mut Out) -> CommandResult {
         Err(super::missing())
     }
 }
@@ -82,10 +82,10 @@ pub mod review {
 pub mod guard {
     use std::time::Duration;
 
-    use super::{Ended, Environment};
+    use super::{CommandResult, Environment};
 
     /// A guard that cannot look fails: its hook says what follows from that.
-    pub fn run(_: Option<Duration>, _: &Environment) -> Ended {
+    pub fn run(_: Option<Duration>, _: &Environment) -> CommandResult {
         Err(super::missing())
     }
 }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[derive(clap::Parser)]
-    struct Typed {
+    struct ParsedLine {
         #[command(flatten)]
         missing: MissingArgs,
     }
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn whatever_is_typed_is_answered_with_how_to_get_it() {
         for line in ["workflow", "workflow status --json", "workflow --help", "context7 -x a"] {
-            let typed = Typed::try_parse_from(line.split(' '));
+            let typed = ParsedLine::try_parse_from(line.split(' '));
             assert!(typed.is_ok(), "{line}: {}", typed.err().unwrap());
         }
         let error = missing();

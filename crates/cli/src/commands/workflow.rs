@@ -27,7 +27,7 @@ use clap::{Args, Subcommand};
 
 pub use doctor::look_at;
 
-use super::Ended;
+use super::CommandResult;
 use crate::environment::Environment;
 use crate::ui::Out;
 use crate::workflow::{caller, method};
@@ -136,7 +136,7 @@ pub fn watch_gates() {
     anyhook_workflow::watcher::run(&caller(&Environment::read()));
 }
 
-pub fn run(arguments: WorkflowArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: WorkflowArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     match arguments.command {
         WorkflowCommand::Init { json } => init::run(json, environment, out),
         WorkflowCommand::Run(arguments) => run::run(&arguments, environment, out),

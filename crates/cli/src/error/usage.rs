@@ -4,7 +4,7 @@ use anyhook_model::nearest::nearest;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-use super::Trouble;
+use super::CommandError;
 use crate::commands::command_line;
 
 /// What people type who know other programs.
@@ -12,7 +12,7 @@ const OTHER_NAMES: [(&str, &str); 4] =
     [("ls", "list"), ("rm", "remove"), ("status", "doctor"), ("version", "--version")];
 
 /// Returns what is wrong with the words that were typed after the program's name.
-pub fn trouble<'typed>(error: &Error, typed: impl Iterator<Item = &'typed str>) -> Trouble {
+pub fn trouble<'typed>(error: &Error, typed: impl Iterator<Item = &'typed str>) -> CommandError {
     let mut program = command_line();
     // Options of all commands are known to each of them only then.
     program.build();
@@ -22,7 +22,7 @@ pub fn trouble<'typed>(error: &Error, typed: impl Iterator<Item = &'typed str>) 
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("{path} --help"),
     };
-    Trouble::usage(message(error, suggested.is_some())).hint(hint)
+    CommandError::usage(message(error, suggested.is_some())).hint(hint)
 }
 
 /// Returns clap's message without its advice, and without the usage where that is of no use.

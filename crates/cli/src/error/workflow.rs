@@ -5,14 +5,14 @@ use anyhook_workflow::error::{
     FileError, FileKind, NotReviewable, Unreadable, UnusableDefinition, WorkflowError,
 };
 
-use super::Trouble;
+use super::CommandError;
 
 /// What a person is told about a state file that cannot be used.
 const WAY_BACK: &str = "`anyhook workflow reset --previous` goes back one change, `anyhook workflow reset --all` starts over; both keep a copy of this file";
 /// What a schema of the project's own must be.
 pub const WHOLE_SCHEMA: &str = "a schema must contain everything it refers to; nothing is fetched";
 
-impl From<WorkflowError> for Trouble {
+impl From<WorkflowError> for CommandError {
     fn from(error: WorkflowError) -> Self {
         match error {
             WorkflowError::Io(error) => error.into(),
@@ -136,7 +136,7 @@ fn file_hint(kind: FileKind, why: &FileError) -> Option<&'static str> {
     }
 }
 
-impl Trouble {
+impl CommandError {
     /// As [`From`], of a project for work in the current folder: findings about its definition are
     /// drawn.
     pub fn of_workflow(

@@ -64,7 +64,7 @@ fn every_hook_is_without_a_finding() {
             assert_eq!(hook.definition.metadata["pack"], pack.name, "{}", hook.name());
             let cases = hook.files.keys().filter(|path| path.starts_with("tests/")).count();
             assert!(cases > 0, "{} has no test case", hook.name());
-            for script in hook.files.keys().filter(|path| place::runs(path)) {
+            for script in hook.files.keys().filter(|path| status::runs(path)) {
                 let mode = fs::metadata(folder.join(script)).unwrap().permissions().mode();
                 assert_eq!(mode & 0o111, 0o111, "{}/{script}", hook.name());
             }

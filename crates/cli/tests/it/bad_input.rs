@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhook_testkit::needs::Need;
-use anyhook_testkit::{Ran, TestEnv, require, run, wait_until, write};
+use anyhook_testkit::needs::MachineNeed;
+use anyhook_testkit::{CommandRun, TestEnv, require, run, wait_until, write};
 use serde_json::{Value, json};
 
 use crate::{environment, guarded, namespace};
@@ -23,7 +23,7 @@ fn shell(command: &str) -> String {
 }
 
 /// Runs a command, but not for ever: a hang gives exit code 124.
-fn run_in_time(command: &Command, input: impl AsRef<[u8]>) -> Ran {
+fn run_in_time(command: &Command, input: impl AsRef<[u8]>) -> CommandRun {
     let mut limited = Command::new("timeout");
     limited.args(["--kill-after", "1", "10"]).arg(command.get_program()).args(command.get_args());
     limited.current_dir(command.get_current_dir().unwrap_or(Path::new("/"))).env_clear();
@@ -33,12 +33,12 @@ fn run_in_time(command: &Command, input: impl AsRef<[u8]>) -> Ran {
     run(limited, input.as_ref())
 }
 
-fn hook(environment: &TestEnv, input: impl AsRef<[u8]>) -> Ran {
+fn hook(environment: &TestEnv, input: impl AsRef<[u8]>) -> CommandRun {
     run_in_time(&environment.command(&["hook", "agent-hooks"]), input)
 }
 
 /// Fails unless the reply is what the open format asks for.
-fn assert_well_formed(ran: &Ran) {
+fn assert_well_formed(ran: &CommandRun) {
     assert!(matches!(ran.code, 0 | 2), "{ran:?}");
     let reply = ran.json();
     assert!(reply.is_object(), "{ran:?}");
@@ -182,7 +182,7 @@ fn a_hook_file_that_explodes() {
 
 #[test]
 fn a_hook_file_its_user_may_not_read() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = guarded();
     let folder = environment.user_hook("secret", "trigger: before_tool", "exit 0");
     environment.give_to(NOBODY);
@@ -210,7 +210,7 @@ fn a_hook_file_its_user_may_not_read() {
 /// A script its user may not run or read: with `on_failure: block` nothing passes.
 #[test]
 fn a_script_its_user_may_not_read() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     for (mode, name) in [(0o000, "run"), (0o000, "run.sh"), (0o200, "run.py")] {
         let environment = guarded();
         let folder =
@@ -230,7 +230,7 @@ fn a_script_its_user_may_not_read() {
 
 #[test]
 fn a_hooks_folder_its_user_may_not_read() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = guarded();
     environment.project_hook("other", "trigger: before_tool", "exit 0");
     environment.give_to(NOBODY);
@@ -250,7 +250,7 @@ fn a_hooks_folder_its_user_may_not_read() {
 /// Guards that cannot even be looked for: the caller is told, and nothing passes where one may be.
 #[test]
 fn a_hooks_folder_that_cannot_be_read_blocks_where_its_hooks_did() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     environment.user_hook("gate", "trigger: before_stop", "exit 0");
     environment.give_to(NOBODY);
@@ -547,7 +547,7 @@ fn strict_guard(environment: &TestEnv) {
 }
 
 /// The answer of a host's hook, and whether it stops the call.
-fn stops(environment: &TestEnv, host: &str, payload: &str) -> (bool, Ran) {
+fn stops(environment: &TestEnv, host: &str, payload: &str) -> (bool, CommandRun) {
     let ran = run_in_time(&environment.command(&["hook", host]), payload);
     let said = format!("{}{}", ran.stdout, ran.stderr);
     let stops = ran.code == 2 || said.contains("\"deny\"") || said.contains("\"block\"");
@@ -854,7 +854,7 @@ fn settings_that_are_a_named_pipe() {
 // ---------------------------------------------------------------- the state folder
 
 /// Verdicts do not change, and whoever reads is told that nothing can be remembered.
-fn assert_verdicts_stand(answer: impl Fn(&str) -> Ran, cause: &str) {
+fn assert_verdicts_stand(answer: impl Fn(&str) -> CommandRun, cause: &str) {
     for (command, code) in [("ls", 0), ("mkfs /dev/sda", 2)] {
         let mut event: Value = serde_json::from_str(&shell(command)).unwrap();
         for session in [Value::Null, "one".into()] {
@@ -872,7 +872,7 @@ fn assert_verdicts_stand(answer: impl Fn(&str) -> Ran, cause: &str) {
 
 #[test]
 fn a_full_disk() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = guarded();
     environment.user_hook("aside", "trigger: before_tool\nasync: true", "exit 0");
     fs::create_dir_all(environment.state()).unwrap();
@@ -903,7 +903,7 @@ fn a_full_disk() {
 
 #[test]
 fn a_read_only_state_folder() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = guarded();
     fs::create_dir_all(environment.state()).unwrap();
     let state = environment.state();
@@ -920,7 +920,7 @@ fn a_read_only_state_folder() {
 
 #[test]
 fn a_state_folder_of_somebody_else() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = guarded();
     environment.give_to(NOBODY);
     fs::create_dir_all(environment.state()).unwrap();
@@ -933,7 +933,7 @@ fn a_state_folder_of_somebody_else() {
 /// What was trusted stays trusted, though nothing new can be remembered.
 #[test]
 fn a_read_only_state_folder_with_a_trusted_hook() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     environment.project_hook("ours", "trigger: before_tool", "echo ours >&2; exit 2");
     assert_eq!(environment.run(&["trust", "ours"]).code, 0);
@@ -947,7 +947,7 @@ fn a_read_only_state_folder_with_a_trusted_hook() {
 
 #[test]
 fn a_home_its_user_may_not_write() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = guarded();
     // Everything is root's: nobody may look, but not write.
     assert_verdicts_stand(
@@ -995,7 +995,7 @@ fn state_files_that_are_folders() {
 
 #[test]
 fn no_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     for home in [None, Some(""), Some("relative")] {
         let environment = guarded();
         environment.project_hook("ours", "trigger: before_tool", "exit 2");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhook_testkit::needs::{self, Need};
+use anyhook_testkit::needs::{self, MachineNeed};
 use anyhook_testkit::{TestEnv, npm, require, run};
 
 use crate::environment;
@@ -34,7 +34,7 @@ fn each_is_short() {
 
 #[test]
 fn python() {
-    require!(Need::Program("python3"));
+    require!(MachineNeed::Program("python3"));
     let environment = environment();
     // No bytecode beside the sources, and every warning is an error.
     let arguments = ["-B", "-W", "error", "-m", "unittest"];
@@ -43,7 +43,7 @@ fn python() {
 
 #[test]
 fn typescript() {
-    require!(Need::Program("node"));
+    require!(MachineNeed::Program("node"));
     let compiler = match npm::typescript() {
         Ok(folder) => folder.join("node_modules"),
         Err(error) => return needs::skip("the TypeScript client", &error.to_string()),

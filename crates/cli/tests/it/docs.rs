@@ -29,7 +29,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhook_testkit::{Ran, TestEnv, run, write};
+use anyhook_testkit::{CommandRun, TestEnv, run, write};
 use serde_json::Value;
 
 use crate::environment;
@@ -173,7 +173,7 @@ impl Play {
     }
 
     /// Runs a script as a person in the project would.
-    fn shell(&self, script: &str) -> Ran {
+    fn shell(&self, script: &str) -> CommandRun {
         let bin = self.environment.root().join("bin");
         let mut path = bin.into_os_string();
         path.push(":");
@@ -729,7 +729,7 @@ fn the_reference_of_runbooks_is_complete() {
 #[test]
 fn the_reference_of_workflows_is_complete() {
     use anyhook_workflow::definition::keys;
-    use anyhook_workflow::words::{Mode, OnFailure, Risk, Severity, Verdict, When};
+    use anyhook_workflow::vocabulary::{Mode, OnFailure, Risk, Severity, Verdict, When};
     let page = read(WORKFLOW_PAGE);
     let all = keys::TABLES.iter().flat_map(|table| table.names());
     let words = Mode::ALL.iter().map(|(_, word)| *word);
@@ -787,7 +787,7 @@ fn the_reference_of_the_daemon_is_complete() {
         names(name);
     }
     let schema = environment.run(&["schema", "happening"]).json();
-    for kind in ["AgentReport", "ProcessName", "Inquiry", "Resolution", "PipelineReport"] {
+    for kind in ["AgentReport", "ProcessName", "ApprovalRequest", "Resolution", "PipelineReport"] {
         schema["$defs"][kind]["properties"].as_object().unwrap().keys().for_each(|key| names(key));
     }
     let request = environment.run(&["schema", "daemon-request"]).json().to_string();

@@ -1,11 +1,11 @@
 //! `anyhook hook HOST` with payloads of the agents: what comes back is in the agent's own words.
 
-use anyhook_testkit::{Ran, TestEnv};
+use anyhook_testkit::{CommandRun, TestEnv};
 use serde_json::{Value, json};
 
 use crate::environment;
 
-fn hook(environment: &TestEnv, host: &str, payload: &Value) -> Ran {
+fn hook(environment: &TestEnv, host: &str, payload: &Value) -> CommandRun {
     environment.run_with_input(&["hook", host], payload.to_string())
 }
 

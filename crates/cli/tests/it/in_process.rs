@@ -4,19 +4,19 @@
 
 use anyhook_engine::{Engine, Places, now};
 use anyhook_model::Caller;
-use anyhook_testkit::{Ran, TestEnv};
+use anyhook_testkit::{CommandRun, TestEnv};
 
 /// Returns an environment whose events are answered in this process.
 pub fn environment() -> TestEnv {
     TestEnv::in_memory(&crate::program()).answered_by(answer)
 }
 
-fn answer(environment: &TestEnv, payload: Vec<u8>) -> Ran {
+fn answer(environment: &TestEnv, payload: Vec<u8>) -> CommandRun {
     answer_host(environment, "agent-hooks", payload)
 }
 
 /// Answers a host's payload as `anyhook hook HOST` does.
-pub fn answer_host(environment: &TestEnv, host: &str, payload: Vec<u8>) -> Ran {
+pub fn answer_host(environment: &TestEnv, host: &str, payload: Vec<u8>) -> CommandRun {
     let home = environment.home();
     let places = Places {
         managed: "/etc/agents".into(),
@@ -29,5 +29,5 @@ pub fn answer_host(environment: &TestEnv, host: &str, payload: Vec<u8>) -> Ran {
     let host = anyhook_hook::find_host(host).unwrap();
     let caller = Caller::new(environment.project(), now());
     let reply = engine.dispatch(host, payload, &caller, None);
-    Ran { code: reply.exit_code.into(), stdout: reply.stdout, stderr: reply.stderr }
+    CommandRun { code: reply.exit_code.into(), stdout: reply.stdout, stderr: reply.stderr }
 }

@@ -37,15 +37,15 @@ mod bad_input;
 mod clients;
 #[macro_use]
 mod commands;
+mod agent_directives;
+mod approvals;
 mod daemon;
 mod docs;
 mod hosts;
 mod in_process;
-mod instructions;
 mod mcp;
 mod namespace;
 mod notice;
-mod person;
 mod pipelines;
 mod reference;
 mod session;

@@ -8,9 +8,9 @@ use std::process::{Child, Command, Stdio};
 use anyhook_daemon::notice;
 use anyhook_engine::settings::{NotifyCommand, NotifySettings};
 use anyhook_model::notice::{
-    NOTICE_VERSION, Notice, NoticeKind, NoticeOutcome, NoticeState, Way, WayOutcome,
+    Channel, DeliveryResult, NOTICE_VERSION, Notice, NoticeKind, NoticeOutcome, NoticeState,
 };
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::tls::{CERTIFICATE, PRIVATE_KEY};
 use anyhook_testkit::{TestEnv, require, wait_until, write};
 
@@ -102,7 +102,7 @@ fn of_twenty_that_try_one_delivers() {
     assert_eq!(fs::read_to_string(&told).unwrap(), "told\n");
     let outcome = outcome(&environment);
     assert_eq!(outcome.state, NoticeState::Tried);
-    assert_eq!(outcome.ways, [WayOutcome::delivered(Way::Command)]);
+    assert_eq!(outcome.ways, [DeliveryResult::delivered(Channel::Command)]);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn alone(environment: &TestEnv, script: &str) -> String {
 
 #[test]
 fn the_bell_rings_in_tmux() {
-    require!(Need::Processes, Need::Program("tmux"));
+    require!(MachineNeed::Processes, MachineNeed::Program("tmux"));
     let environment = environment();
     let script = "
         t() { tmux -S tmux.socket -f /dev/null \"$@\"; }
@@ -192,15 +192,18 @@ fn the_bell_rings_in_tmux() {
         t kill-server
         echo \"rung: $rung\"";
     assert_eq!(alone(&environment, script), "rung: 1\n");
-    assert_eq!(outcome(&environment).ways, [WayOutcome::delivered(Way::Bell)]);
+    assert_eq!(outcome(&environment).ways, [DeliveryResult::delivered(Channel::Bell)]);
 }
 
 #[test]
 fn without_terminals_no_bell_rings() {
-    require!(Need::Processes);
+    require!(MachineNeed::Processes);
     let environment = environment();
     alone(&environment, "\"$0\" __notice < \"$1\"");
-    assert_eq!(outcome(&environment).ways, [WayOutcome::absent(Way::Bell, "no terminals known")]);
+    assert_eq!(
+        outcome(&environment).ways,
+        [DeliveryResult::absent(Channel::Bell, "no terminals known")]
+    );
 }
 
 /// A server that is ended with the test.
@@ -238,7 +241,7 @@ fn a_webhook_is_asked_over_tls_and_must_show_who_it_is() {
     command.env("SSL_CERT_FILE", folder.join("certificate"));
     assert!(command.status().unwrap().success());
     let outcomes = notice::outcomes(&job.folder);
-    assert_eq!(outcomes[0].ways, [WayOutcome::delivered(Way::Webhook)]);
+    assert_eq!(outcomes[0].ways, [DeliveryResult::delivered(Channel::Webhook)]);
     let got: Value = serde_json::from_slice(&fs::read(folder.join("got")).unwrap()).unwrap();
     assert_eq!(got, serde_json::to_value(&job.notice).unwrap());
     let schema = environment.run(&["schema", "notice"]).json();

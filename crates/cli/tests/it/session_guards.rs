@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhook_testkit::{Ran, TestEnv, run, write};
+use anyhook_testkit::{CommandRun, TestEnv, run, write};
 use serde_json::{Value, json};
 
 use crate::environment;
@@ -11,7 +11,7 @@ use crate::environment;
 const GUARD: &str = "trigger: before_tool\non_failure: block\nmatcher:\n  pattern: mkfs";
 const DENY: &str = "echo 'not here' >&2; exit 2";
 
-fn claude(environment: &TestEnv, event: &str, more: &Value) -> Ran {
+fn claude(environment: &TestEnv, event: &str, more: &Value) -> CommandRun {
     let mut payload = json!({
         "hook_event_name": event, "session_id": "s", "cwd": environment.project(),
     });
@@ -21,13 +21,13 @@ fn claude(environment: &TestEnv, event: &str, more: &Value) -> Ran {
     ran
 }
 
-fn shell(environment: &TestEnv, command: &str) -> Ran {
+fn shell(environment: &TestEnv, command: &str) -> CommandRun {
     let call = json!({"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t"});
     claude(environment, "PreToolUse", &call)
 }
 
 /// Returns the decision and its reason, up to the journal's id.
-fn decision(ran: &Ran) -> (String, String) {
+fn decision(ran: &CommandRun) -> (String, String) {
     if ran.stdout.is_empty() {
         return (String::new(), String::new());
     }
@@ -38,7 +38,7 @@ fn decision(ran: &Ran) -> (String, String) {
 }
 
 /// Returns what the person is told, if anything.
-fn message(ran: &Ran) -> String {
+fn message(ran: &CommandRun) -> String {
     if ran.stdout.is_empty() {
         return String::new();
     }

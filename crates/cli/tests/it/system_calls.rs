@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, require};
 use serde_json::json;
 
@@ -44,7 +44,7 @@ fn count(calls: &[String], wanted: &str) -> usize {
 
 #[test]
 fn where_no_hook_runs_nothing_is_made_ready_for_one() {
-    require!(Need::Program("strace"));
+    require!(MachineNeed::Program("strace"));
     let environment = environment();
     environment.user_hook("guard", "trigger: before_tool\nmatcher:\n  pattern: rm\\s+-r", "exit 2");
     let calls = calls(&environment, "ls");
@@ -55,7 +55,7 @@ fn where_no_hook_runs_nothing_is_made_ready_for_one() {
 
 #[test]
 fn a_hook_is_started_without_a_copy_of_us_or_a_thread() {
-    require!(Need::Program("strace"));
+    require!(MachineNeed::Program("strace"));
     let environment = environment();
     environment.user_hook("guard", "trigger: before_tool\nmatcher:\n  pattern: rm\\s+-r", "exit 0");
     let calls = calls(&environment, "rm -r x");

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use anyhook_daemon::task::{self, Ended, Stand, TASK_VERSION, Task};
+use anyhook_daemon::task::{self, TASK_VERSION, Task, TaskResult, TaskStatus};
 use anyhook_testkit::{TestEnv, wait_until, write};
 use serde_json::json;
 
@@ -54,9 +54,9 @@ impl Work {
         work
     }
 
-    fn end(&self) -> Ended {
+    fn end(&self) -> TaskResult {
         match task::wait(&self.folder()).unwrap() {
-            Stand::Ended(ended) => ended,
+            TaskStatus::Ended(ended) => ended,
             other => panic!("{other:?}"),
         }
     }
@@ -84,8 +84,8 @@ impl Work {
     }
 
     fn keeper(&self) -> u32 {
-        match task::stand(&self.folder()).unwrap() {
-            Stand::Running(process) => process.pid,
+        match task::status(&self.folder()).unwrap() {
+            TaskStatus::Running(process) => process.pid,
             other => panic!("{other:?}"),
         }
     }
@@ -107,7 +107,7 @@ fn the_result_of_a_command_is_left_in_its_folder() {
     assert_eq!((ended.code, ended.signal, ended.why.as_deref()), (Some(7), None, None));
     assert!(!ended.timed_out && !ended.killed && !ended.is_success());
     assert_eq!(work.output(), "to stdout\nto stderr\n");
-    assert_eq!(task::stand(&work.folder()).unwrap(), Stand::Ended(ended));
+    assert_eq!(task::status(&work.folder()).unwrap(), TaskStatus::Ended(ended));
     let mode =
         |name: &str| fs::metadata(work.folder().join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(""), 0o700);
@@ -177,21 +177,25 @@ fn a_keeper_that_is_killed_leaves_a_doubt_at_every_point() {
         if point == "task.keeper.written" {
             assert_eq!(work.end().code, Some(0));
         } else {
-            assert_eq!(stand, Stand::InDoubt, "{point}");
+            assert_eq!(stand, TaskStatus::InDoubt, "{point}");
         }
         if has_run {
             assert_eq!(work.file("runs"), "ran", "{point}");
         }
         // Nobody tries again.
         task::begin(&work.folder(), Path::new(BINARY)).unwrap();
-        assert_eq!(task::stand(&work.folder()).unwrap(), stand, "{point}");
+        assert_eq!(task::status(&work.folder()).unwrap(), stand, "{point}");
         let runs = fs::read_to_string(work.environment.project().join("runs")).unwrap_or_default();
         assert_eq!(runs, if has_run { "ran\n" } else { "" }, "{point}");
     }
     let work = Work::new("echo $$ > began; exec sleep 1000").begun();
     let command = work.file("began");
     kill(&["-9", &work.keeper().to_string()]);
-    assert_eq!(task::wait(&work.folder()).unwrap(), Stand::InDoubt, "the command holds no lock");
+    assert_eq!(
+        task::wait(&work.folder()).unwrap(),
+        TaskStatus::InDoubt,
+        "the command holds no lock"
+    );
     assert!(lives(&command));
     kill(&["-9", &command]);
 }
@@ -245,7 +249,7 @@ fn when_its_keeper_was_killed_all_it_started_can_be_ended() {
         assert!(task::end_leftovers(&work.folder()).unwrap());
         assert!(lives(&work.file("child")), "its keeper lives, and has it");
         kill(&["-9", &work.keeper().to_string()]);
-        assert_eq!(task::wait(&work.folder()).unwrap(), Stand::InDoubt);
+        assert_eq!(task::wait(&work.folder()).unwrap(), TaskStatus::InDoubt);
         // The system itself ends a group that has lost its keeper while one of it is stopped.
         for name in ["session", "orphan"] {
             assert!(lives(&work.file(name)), "{name}");
@@ -253,7 +257,7 @@ fn when_its_keeper_was_killed_all_it_started_can_be_ended() {
         assert!(end(&work.folder()).unwrap());
         all_have_ended(&work);
         assert!(end(&work.folder()).unwrap(), "nobody is left");
-        assert_eq!(task::stand(&work.folder()).unwrap(), Stand::InDoubt, "it stays a doubt");
+        assert_eq!(task::status(&work.folder()).unwrap(), TaskStatus::InDoubt, "it stays a doubt");
         assert!(lives(&stranger), "nobody else is reached");
         task::stop(&other.folder()).unwrap();
     }
@@ -365,7 +369,7 @@ fn what_cannot_be_begun_says_why() {
     );
     let error = begin("/bin/true");
     assert!(told(&error).ends_with("could not be started: its supervisor exited"), "{error}");
-    assert_eq!(task::stand(&work.folder()).unwrap(), Stand::NotBegun);
+    assert_eq!(task::status(&work.folder()).unwrap(), TaskStatus::NotBegun);
     task::begin(&work.folder(), Path::new(BINARY)).unwrap();
     assert_eq!(work.end().code, Some(0));
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use anyhook_testkit::{Ran, TestEnv, run, wait_until};
+use anyhook_testkit::{CommandRun, TestEnv, run, wait_until};
 use serde_json::{Value, json};
 
 use crate::environment;
@@ -84,7 +84,7 @@ fn session(number: usize) -> String {
     format!("session-{}", number % SESSIONS)
 }
 
-fn dispatch(environment: &TestEnv, mark: &str, event: &Value) -> Ran {
+fn dispatch(environment: &TestEnv, mark: &str, event: &Value) -> CommandRun {
     let original = environment.command(&["hook", "agent-hooks"]);
     // Tests beside this one have time limits to keep.
     let mut command = Command::new("nice");

@@ -3,14 +3,14 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use anyhook_engine::journal::{Follower, Journal, Position};
+use anyhook_engine::journal::{Follower, Journal, JournalPosition};
 use anyhook_flow::EntryKind;
 use anyhook_hosts::bus_event::{self, OURS};
 use anyhook_model::{BusEvent, EventKind, Record, Resolution};
 use jiff::SignedDuration;
 
 use super::Core;
-use crate::{faults, gates};
+use crate::{failpoints, gates};
 
 /// The name under which the journal keeps what we have not read.
 const FOLLOWER: &str = "daemon";
@@ -84,7 +84,7 @@ impl Core {
             return Ok(false);
         }
         batch.push(EntryKind::JournalRead(serde_json::to_value(follower.position())?));
-        faults::point("core.journal.read");
+        failpoints::point("core.journal.read");
         if self.commit(batch).is_err() {
             // The follower is let go: what it has read is read again from what is stored.
             return Ok(false);
@@ -94,13 +94,13 @@ impl Core {
         }
         // Only now may the journal forget it.
         follower.remember()?;
-        faults::point("core.journal.remembered");
+        failpoints::point("core.journal.remembered");
         self.journal.follower = Some(follower);
         Ok(more)
     }
 
     fn begin_to_follow(&self) -> io::Result<Follower> {
-        let position: Option<Position> = match &self.state.journal {
+        let position: Option<JournalPosition> = match &self.state.journal {
             Some(position) => serde_json::from_value(position.clone())?,
             None => None,
         };
@@ -130,6 +130,6 @@ impl Core {
             let is_ours = self.state.outbox.journal_lines.get(&resolution.id).is_some_and(is_ours);
             return is_ours.then_some(EntryKind::Journaled(resolution.id));
         }
-        bus_event::of_record(record).map(|event| EntryKind::Happened(Box::new(event)))
+        bus_event::from_record(record).map(|event| EntryKind::Happened(Box::new(event)))
     }
 }

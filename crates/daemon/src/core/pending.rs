@@ -14,7 +14,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// What waits to be stored.
 #[derive(Debug, Default)]
-pub struct Pending {
+pub struct PendingEntries {
     /// The entries, in order.
     pub entries: VecDeque<EntryKind>,
     /// What cannot be stored or read, and when it is tried again.
@@ -23,7 +23,7 @@ pub struct Pending {
     pub in_doubt: Option<StoreError>,
 }
 
-impl Pending {
+impl PendingEntries {
     /// Tells whether more may be taken in.
     pub fn has_room(&self) -> bool {
         self.entries.len() < LIMIT

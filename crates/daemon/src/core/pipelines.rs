@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use anyhook_engine::instructions;
+use anyhook_engine::agent_directives;
 use anyhook_flow::JobId;
 use anyhook_flow::agents::Agent;
-use anyhook_flow::monitor::Dropped;
-use anyhook_flow::names::{self, Known, NotFound};
+use anyhook_flow::monitor::IgnoreReason;
+use anyhook_flow::names::{self, NameError, NamedItem};
 use anyhook_flow::pipeline::{AT_ONCE, JobWork, Pipeline, RequestError};
 use anyhook_model::bus::{AgentReport, PipelineReport};
-use anyhook_model::daemon::{PipelineRequest, RefusalCode, RunPipeline, Send};
+use anyhook_model::daemon::{PipelineRequest, RefusalCode, RunPipeline, SendKeys};
 use anyhook_model::json::shorten;
-use anyhook_model::pipeline::{PipelineView, Plan, SessionView};
-use anyhook_model::{AgentState, ProcessName, Source};
+use anyhook_model::pipeline::{PipelinePlan, PipelineView, SessionView};
+use anyhook_model::{AgentState, ProcessName, StateSource};
 use jiff::Timestamp;
 
 use super::requests::not_found;
 use super::{BusEvent, Core, EntryKind, RecordId, Response, oneshot, refusal};
-use crate::faults;
-use crate::runner::{StillRests, TypedInto};
-use crate::task::{self, Stand};
+use crate::failpoints;
+use crate::runner::{IsStillIdle, KeysTarget};
+use crate::task::{self, TaskStatus};
 
 /// A plan may be so long: it is stored with everything else.
 const PLAN_LIMIT: usize = 1024 * 1024;
@@ -38,7 +38,7 @@ impl Core {
             .open()
             .filter_map(|open| open.present().and_then(|visit| visit.agent.clone()))
             .collect();
-        if let Err(error) = instructions::keep_only(&self.runner.jobs.state, &present) {
+        if let Err(error) = agent_directives::keep_only(&self.runner.jobs.state, &present) {
             self.pending
                 .fail(format!("cannot remove the instructions of finished agents: {error}"));
         }
@@ -75,17 +75,17 @@ impl Core {
     }
 
     /// Tells whether an agent still is at a prompt; the journal was read just before.
-    pub(super) fn still_at_prompt(&self, id: &RecordId, rest: u64) -> StillRests {
-        let pipeline = self.state.pipelines.get(id).ok_or(Dropped::Ended)?;
+    pub(super) fn still_at_prompt(&self, id: &RecordId, rest: u64) -> IsStillIdle {
+        let pipeline = self.state.pipelines.get(id).ok_or(IgnoreReason::Ended)?;
         let is_there = self.present_agent(pipeline).is_some_and(|known| {
             known.activity == rest && matches!(known.state, AgentState::Prompting(_))
         });
-        if is_there { Ok(()) } else { Err(Dropped::RestOver) }
+        if is_there { Ok(()) } else { Err(IgnoreReason::RestOver) }
     }
 
     /// Tells whether a nudge may be typed; the journal was read just before.
-    fn may_type(&self, into: &TypedInto) -> StillRests {
-        let pipeline = self.state.pipelines.get(&into.job.pipeline).ok_or(Dropped::Ended)?;
+    fn may_type(&self, into: &KeysTarget) -> IsStillIdle {
+        let pipeline = self.state.pipelines.get(&into.job.pipeline).ok_or(IgnoreReason::Ended)?;
         let may = pipeline.monitor().may_nudge(&self.state.agents, into.rest);
         // Stored by a daemon that was killed before it could type, and the agent has done nothing
         // since.
@@ -162,7 +162,7 @@ impl Core {
         if let Err(refused) = self.keep_environment(&id, &environment) {
             return refused;
         }
-        faults::point("core.pipeline.environment");
+        failpoints::point("core.pipeline.environment");
         let response = self.commit_for(&id, EntryKind::PipelineBegun(Box::new(plan)));
         // To take in a new one is to forget old ones.
         let pipelines = &self.state.pipelines;
@@ -172,7 +172,7 @@ impl Core {
 
     /// Returns the name of a run that begins: the one it was given, if that is free, or one made of
     /// what it does.
-    fn name_of_run(&self, plan: &Plan) -> Result<String, Response> {
+    fn name_of_run(&self, plan: &PipelinePlan) -> Result<String, Response> {
         let open = || self.state.pipelines.open().filter_map(|open| open.plan.run_name.as_deref());
         let Some(name) = &plan.run_name else {
             let name = names::of_run(&plan.name, &plan.variables, &plan.project);
@@ -254,11 +254,11 @@ impl Core {
 
     /// Finds a pipeline by its id or the beginning of it.
     fn find_pipeline(&self, id: &str) -> Result<&Pipeline, Response> {
-        let known: Vec<Known<'_>> = self
+        let known: Vec<NamedItem<'_>> = self
             .state
             .pipelines
             .iter()
-            .map(|pipeline| Known {
+            .map(|pipeline| NamedItem {
                 id: pipeline.plan.id.as_str(),
                 name: pipeline.plan.run_name.clone(),
                 also: None,
@@ -267,7 +267,7 @@ impl Core {
             .collect();
         let found = names::find(id, &known).map_err(|error| not_found("pipeline", id, error))?;
         let found = self.state.pipelines.get(&RecordId::from_text(found));
-        found.ok_or_else(|| not_found("pipeline", id, NotFound::Nothing))
+        found.ok_or_else(|| not_found("pipeline", id, NameError::Nothing))
     }
 
     /// Returns the agent of a pipeline whose keeper is among processes.
@@ -279,8 +279,8 @@ impl Core {
                     .jobs
                     .folders()
                     .job(&JobId { pipeline: pipeline.plan.id.clone(), number: job.number });
-                match task::stand(&folder) {
-                    Ok(Stand::Running(keeper)) => {
+                match task::status(&folder) {
+                    Ok(TaskStatus::Running(keeper)) => {
                         above.iter().any(|(process, _)| *process == keeper)
                     }
                     _ => false,
@@ -341,7 +341,7 @@ impl Core {
             return Err(Response::Refused(hinted(RefusalCode::NotNow, &why, "try again")));
         }
         let known = self.known_agents();
-        let known = !matches!(names::find(agent, &known), Err(NotFound::Nothing));
+        let known = !matches!(names::find(agent, &known), Err(NameError::Nothing));
         let (code, why) = match (names.len(), known) {
             (0, true) => (
                 RefusalCode::NotNow,
@@ -360,7 +360,7 @@ impl Core {
     }
 
     /// Has something typed to an agent, unless it would be taken for the answer to a prompt.
-    pub(super) fn send(&mut self, send: Send, answer: oneshot::Sender<Response>) {
+    pub(super) fn send(&mut self, send: SendKeys, answer: oneshot::Sender<Response>) {
         let found = match self.find_session(&send.agent) {
             Ok(found) => found,
             Err(refused) => return drop(answer.send(refused)),
@@ -373,18 +373,22 @@ impl Core {
             return drop(answer.send(Response::Refused(hinted(RefusalCode::NotNow, &why, hint))));
         }
         let host = known.and_then(|known| known.host.clone());
-        let send = Send { agent: found.agent, ..send };
+        let send = SendKeys { agent: found.agent, ..send };
         self.runner.jobs.type_to(&found.job, send, host, answer);
     }
 
     /// Stores that an agent is told something, which is typed then.
-    pub(super) fn types(&mut self, agent: &str, into: Option<TypedInto>) -> Result<(), String> {
+    pub(super) fn begin_send_keys(
+        &mut self,
+        agent: &str,
+        into: Option<KeysTarget>,
+    ) -> Result<(), String> {
         if let Some(into) = &into {
             self.may_type(into).map_err(|dropped| dropped.words().to_owned())?;
         }
         let report = AgentReport {
             agent: agent.to_owned(),
-            source: Source::Signal,
+            source: StateSource::Signal,
             at: Some(anyhook_engine::now()),
             call: into.map(|into| into.name()),
             ..AgentReport::default()
@@ -398,7 +402,7 @@ impl Core {
         let happened = [BusEvent::AgentInput(report), BusEvent::SessionInput(session)];
         let batch = happened.map(|event| EntryKind::Happened(Box::new(event))).into();
         self.commit(batch).map_err(|_| "it cannot be stored".to_owned())?;
-        faults::point("core.types");
+        failpoints::point("core.types");
         Ok(())
     }
 

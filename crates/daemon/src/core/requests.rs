@@ -2,21 +2,26 @@
 
 use anyhook_engine::process_name;
 use anyhook_flow::agents::Agent;
-use anyhook_flow::inquiries::{ALLOW, AnswerError, Held, one_of, without_answer};
-use anyhook_flow::names::{self, Known, NotFound};
-use anyhook_model::daemon::{
-    AgentView, Ask, ClaimRequest, DaemonStatus, DecisionView, Refusal, RefusalCode, Resolve,
+use anyhook_flow::approval_requests::{
+    ALLOW, AnswerError, HeldRequest, single_match, without_answer,
 };
-use anyhook_model::inquiry::{Claim, Ending, InquiryKind};
-use anyhook_model::prefix::{Found, find_by_prefix};
+use anyhook_flow::names::{self, NameError, NamedItem};
+use anyhook_model::approval_request::{ApprovalEnding, ApprovalKind, Claim};
+use anyhook_model::daemon::{
+    AgentView, Ask, ClaimRequest, DaemonStatus, DecisionView, Refusal, RefusalCode, ResolveDecision,
+};
+use anyhook_model::id_prefix::{PrefixMatch, find_by_prefix};
 use anyhook_model::{
-    AgentState, CallerProcess, EventKind, Inquiry, Payload, PromptType, Record, Resolution, bus,
+    AgentState, ApprovalRequest, CallerProcess, EventKind, Payload, PromptType, Record, Resolution,
+    bus,
 };
 use serde_json::Value;
 
-use super::{BusEvent, Core, EntryKind, Request, Response, Start, Told, mpsc, oneshot};
+use super::{
+    BusEvent, Core, EntryKind, FollowStart, PublishedEvent, Request, Response, mpsc, oneshot,
+};
 use crate::caller;
-use crate::store::Reach;
+use crate::store::HistoryReach;
 
 impl Core {
     pub(super) fn answer(
@@ -43,7 +48,7 @@ impl Core {
             Request::Revoke(request) => self.revoke(&request, process.map(caller::caller)),
             Request::Rename { agent, name, by } => self.rename(&agent, name, by),
             Request::EventOfRecord { record } => {
-                let told = self.state.recent.of_record(&record);
+                let told = self.state.recent.from_record(&record);
                 Response::EventOfRecord(told.cloned().map(Box::new))
             }
             Request::Pipelines => Response::Pipelines(self.pipeline_views()),
@@ -134,7 +139,7 @@ impl Core {
         views
     }
 
-    fn decision_view(&self, held: &Held) -> DecisionView {
+    fn decision_view(&self, held: &HeldRequest) -> DecisionView {
         let agent = &held.inquiry.agent;
         let known = self.state.agents.get(agent);
         let pipeline = self.state.pipelines.of_agent(agent).map(|found| &found.plan);
@@ -157,7 +162,7 @@ impl Core {
     /// Refuses what only a person may want, if an agent wants it.
     fn refuse_agent(&self, request: &Request, process: Option<u32>) -> Option<Response> {
         let (name, about) = match request {
-            Request::Resolve(Resolve { id, choice, .. }) => {
+            Request::Resolve(ResolveDecision { id, choice, .. }) => {
                 ("decision resolve", format!("{id} {choice}"))
             }
             Request::Claim(request) => ("decision claim", request.id.clone()),
@@ -179,8 +184,8 @@ impl Core {
         Some(Response::Refused(refusal(RefusalCode::NotAPerson, &why)))
     }
 
-    fn resolve_for(&mut self, resolve: Resolve, caller: Option<CallerProcess>) -> Response {
-        let Resolve { id, choice, more, message, by, again } = resolve;
+    fn resolve_for(&mut self, resolve: ResolveDecision, caller: Option<CallerProcess>) -> Response {
+        let ResolveDecision { id, choice, more, message, by, again } = resolve;
         let now = anyhook_engine::now();
         let found = self.find_decision(&id).and_then(|held| {
             self.state.inquiries.answer(held.inquiry.id.as_str(), &choice, &more, message, by, now)
@@ -213,17 +218,17 @@ impl Core {
     }
 
     /// Finds a decision by its id or the beginning of it, or by the agent that waits for it.
-    fn find_decision(&self, text: &str) -> Result<&Held, AnswerError> {
+    fn find_decision(&self, text: &str) -> Result<&HeldRequest, AnswerError> {
         match self.state.inquiries.find(text) {
             Err(AnswerError::Unknown(_)) => {}
             found => return found,
         }
-        let is_meant = |held: &&Held| {
+        let is_meant = |held: &&HeldRequest| {
             let agent = &held.inquiry.agent;
             held.resolution.is_none()
                 && (agent == text || self.state.agent_name(agent).as_deref() == Some(text))
         };
-        one_of(self.state.inquiries.iter().filter(is_meant).collect(), text)
+        single_match(self.state.inquiries.iter().filter(is_meant).collect(), text)
     }
 
     fn claim(&mut self, request: &ClaimRequest, process: Option<CallerProcess>) -> Response {
@@ -249,7 +254,7 @@ impl Core {
         event: fn(Claim) -> BusEvent,
     ) -> Response {
         let (id, agent) = match self.find_decision(&request.id) {
-            Ok(Held { resolution: Some(made), .. }) => {
+            Ok(HeldRequest { resolution: Some(made), .. }) => {
                 return refuse(&AnswerError::AlreadyResolved(Box::new(made.clone())));
             }
             Ok(held) => (held.inquiry.id.clone(), held.inquiry.agent.clone()),
@@ -269,14 +274,14 @@ impl Core {
     fn revoke(&mut self, request: &ClaimRequest, process: Option<CallerProcess>) -> Response {
         let all = self.state.inquiries.standing();
         let standing = match find_by_prefix(&request.id, all, |standing| standing.id.as_str()) {
-            Found::One(standing) => standing.clone(),
-            Found::Nothing => {
+            PrefixMatch::One(standing) => standing.clone(),
+            PrefixMatch::Nothing => {
                 let why = format!("decision `{}` has no standing answer", request.id);
                 let hint = Some("anyhook decision list --standing".to_owned());
                 let refused = refusal(RefusalCode::Unknown, &why);
                 return Response::Refused(Refusal { hint, ..refused });
             }
-            Found::Several(all) => {
+            PrefixMatch::Several(all) => {
                 let ids = all.iter().map(|standing| &standing.id);
                 return refuse(&AnswerError::ambiguous(&request.id, ids));
             }
@@ -292,11 +297,11 @@ impl Core {
     }
 
     /// Returns every agent with the names it can be found by.
-    pub(super) fn known_agents(&self) -> Vec<Known<'_>> {
+    pub(super) fn known_agents(&self) -> Vec<NamedItem<'_>> {
         self.state
             .agents
             .iter()
-            .map(|(id, agent)| Known {
+            .map(|(id, agent)| NamedItem {
                 id,
                 name: self.state.agent_name(id),
                 also: agent.session.as_deref(),
@@ -317,7 +322,7 @@ impl Core {
             Ok(id) => id,
             Err(error) => return not_found("agent", agent, error),
         };
-        let has_it = |other: &&Known<'_>| {
+        let has_it = |other: &&NamedItem<'_>| {
             other.id != id
                 && (other.id == name || other.lives && other.name.as_deref() == Some(&name))
         };
@@ -380,7 +385,7 @@ impl Core {
             return;
         }
         if is_new {
-            let is_gate = inquiry.kind == InquiryKind::Gate;
+            let is_gate = inquiry.kind == ApprovalKind::Gate;
             let mut happened = vec![BusEvent::DecisionCreated(inquiry)];
             // A gate is about no agent: nobody is at a prompt.
             if !is_gate {
@@ -404,7 +409,11 @@ impl Core {
     }
 
     /// Answers what a person allowed before for the rest of the session. Nobody is at a prompt.
-    fn answer_again(&mut self, inquiry: &Inquiry, report: &bus::AgentReport) -> Option<Response> {
+    fn answer_again(
+        &mut self,
+        inquiry: &ApprovalRequest,
+        report: &bus::AgentReport,
+    ) -> Option<Response> {
         let session = report.session.as_deref();
         let standing = self.state.inquiries.standing_for(inquiry, session)?;
         let lives = |agent: &Agent| {
@@ -412,7 +421,8 @@ impl Core {
         };
         self.state.agents.get(&inquiry.agent).filter(|agent| lives(agent))?;
         inquiry.options.iter().find(|option| option.name == ALLOW)?;
-        let ended = without_answer(inquiry, Ending::Chosen, &standing.by, anyhook_engine::now());
+        let ended =
+            without_answer(inquiry, ApprovalEnding::Chosen, &standing.by, anyhook_engine::now());
         let resolution = Resolution {
             choice: Some(ALLOW.to_owned()),
             follows: Some(standing.id.clone()),
@@ -429,18 +439,18 @@ impl Core {
         })
     }
 
-    pub(super) fn follow(&mut self, from: Start, follower: mpsc::Sender<Told>) {
+    pub(super) fn follow(&mut self, from: FollowStart, follower: mpsc::Sender<PublishedEvent>) {
         // One that asks for more than fits in its queue gets the rest by asking again: it must not
         // miss what is between that and what comes next.
-        let send = |told: &Told| follower.try_send(told.clone()).is_ok();
+        let send = |told: &PublishedEvent| follower.try_send(told.clone()).is_ok();
         let is_complete = match from {
-            Start::Now => true,
-            Start::After(after) if after >= self.store.last() => true,
-            Start::After(after) => match self.state.recent.after(after) {
+            FollowStart::Now => true,
+            FollowStart::After(after) if after >= self.store.last() => true,
+            FollowStart::After(after) => match self.state.recent.after(after) {
                 Some(mut recent) => recent.all(send),
                 None => self.tell_stored(after, &follower),
             },
-            Start::Since(moment) => self.state.recent.since(moment).all(send),
+            FollowStart::Since(moment) => self.state.recent.since(moment).all(send),
         };
         if is_complete {
             self.followers.join(follower);
@@ -449,15 +459,15 @@ impl Core {
 
     /// Tells what the store has after a number, which is what was heard and not what followed from
     /// it. Tells whether that was everything.
-    fn tell_stored(&self, after: u64, follower: &mpsc::Sender<Told>) -> bool {
+    fn tell_stored(&self, after: u64, follower: &mpsc::Sender<PublishedEvent>) -> bool {
         let mut has_room = true;
         let read = self.store.read_after(after, &mut |sequence, entry| {
-            let Ok(entry) = serde_json::from_value::<anyhook_flow::Entry>(entry) else {
+            let Ok(entry) = serde_json::from_value::<anyhook_flow::StateEntry>(entry) else {
                 return;
             };
             if let EntryKind::Happened(event) = entry.what {
                 let subject = self.state.subject(&event);
-                let told = Told {
+                let told = PublishedEvent {
                     sequence,
                     part: 0,
                     heard: entry.at,
@@ -468,7 +478,7 @@ impl Core {
                 has_room = has_room && follower.try_send(told).is_ok();
             }
         });
-        has_room && matches!(read, Ok(Reach::Complete))
+        has_room && matches!(read, Ok(HistoryReach::Complete))
     }
 
     pub(super) fn cannot_store(&self) -> Response {
@@ -486,10 +496,10 @@ fn prompt_type(report: &bus::AgentReport) -> PromptType {
 }
 
 /// Refuses a name that means nothing, or more than one thing.
-pub(super) fn not_found(what: &str, text: &str, error: NotFound) -> Response {
+pub(super) fn not_found(what: &str, text: &str, error: NameError) -> Response {
     let (code, why) = match error {
-        NotFound::Nothing => (RefusalCode::Unknown, format!("there is no {what} `{text}`")),
-        NotFound::Several(all) => (
+        NameError::Nothing => (RefusalCode::Unknown, format!("there is no {what} `{text}`")),
+        NameError::Several(all) => (
             RefusalCode::Ambiguous,
             format!("`{text}` matches several {what}s: {}", all.join(", ")),
         ),

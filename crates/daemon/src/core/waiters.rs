@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use anyhook_model::approval_request::ApprovalKind;
 use anyhook_model::daemon::Response;
-use anyhook_model::inquiry::InquiryKind;
-use anyhook_model::{Inquiry, RecordId, Resolution};
+use anyhook_model::{ApprovalRequest, RecordId, Resolution};
 use tokio::sync::oneshot;
 
 /// After the daemon was away, whoever waited has so long to ask again.
@@ -21,9 +21,9 @@ pub struct Waiters {
 
 impl Waiters {
     /// Expects whoever waited for these to come back.
-    pub fn expect<'all>(&mut self, open: impl Iterator<Item = &'all Inquiry>) {
+    pub fn expect<'all>(&mut self, open: impl Iterator<Item = &'all ApprovalRequest>) {
         let end = Instant::now() + COME_BACK;
-        let waits = open.filter(|inquiry| inquiry.kind != InquiryKind::Escalation);
+        let waits = open.filter(|inquiry| inquiry.kind != ApprovalKind::Escalation);
         self.expected = waits.map(|inquiry| (inquiry.id.clone(), end)).collect();
     }
 

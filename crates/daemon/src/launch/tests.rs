@@ -29,8 +29,8 @@ impl World {
         fs::write(path, text).unwrap();
     }
 
-    fn scope(&self) -> Scope {
-        Scope {
+    fn scope(&self) -> SettingsScope {
+        SettingsScope {
             home: self.home(),
             config_home: self.home().join(".config"),
             project: None,
@@ -38,13 +38,13 @@ impl World {
         }
     }
 
-    fn prepare(&self, run: &str) -> Additions {
+    fn prepare(&self, run: &str) -> LaunchAdditions {
         self.prepare_with(run, Path::new("/x/anyhook"))
     }
 
-    fn prepare_with(&self, run: &str, binary: &Path) -> Additions {
+    fn prepare_with(&self, run: &str, binary: &Path) -> LaunchAdditions {
         let folder = self.home().join("project");
-        let start = Start {
+        let start = AgentLaunch {
             agent_id: "fix 1",
             host: None,
             run,
@@ -61,9 +61,10 @@ impl World {
 
     /// Wires us into an agent, as `anyhook install` does.
     fn install(&self, host: &str, project: Option<PathBuf>) {
-        let scope = Scope { project, ..self.scope() };
-        let call = Call::to("/y/anyhook");
-        let edits = find(host).unwrap().settings.wire(&scope, &Texts::new(), &call).unwrap();
+        let scope = SettingsScope { project, ..self.scope() };
+        let call = HookInvocation::to("/y/anyhook");
+        let edits =
+            find(host).unwrap().settings.wire(&scope, &SettingsTexts::new(), &call).unwrap();
         for (path, text) in edits {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text.unwrap()).unwrap();
@@ -71,7 +72,7 @@ impl World {
     }
 }
 
-fn words(additions: &Additions) -> Option<&str> {
+fn words(additions: &LaunchAdditions) -> Option<&str> {
     additions.warning.as_ref().map(|warning| warning.text.as_str())
 }
 
@@ -159,7 +160,7 @@ fn a_person_is_told_what_does_not_work() {
     let world = World::new();
     let gemini = world.prepare("gemini");
     assert_eq!(gemini.arguments, ["--prompt-interactive=do it"]);
-    let Warning { text, hint } = gemini.warning.unwrap();
+    let LaunchWarning { text, hint } = gemini.warning.unwrap();
     assert_eq!(
         text,
         "gemini-cli does not call anyhook: it only reads hooks from its settings files"

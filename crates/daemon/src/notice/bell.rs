@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use anyhook_model::notice::{Way, WayOutcome};
+use anyhook_model::notice::{Channel, DeliveryResult};
 use rustix::fs::{Mode, OFlags};
 
 /// The device number of pseudo terminals on Linux.
@@ -14,7 +14,7 @@ const PTS_MAJOR: u32 = 136;
 const BELL: &[u8] = b"\x07";
 
 /// Rings every pseudo terminal that a process of ours is at.
-pub fn ring() -> WayOutcome {
+pub fn ring() -> DeliveryResult {
     let own = rustix::process::geteuid().as_raw();
     let mut numbers: Vec<u32> = terminals(Path::new("/proc"), own);
     numbers.sort_unstable();
@@ -24,9 +24,9 @@ pub fn ring() -> WayOutcome {
         .filter(|number| ring_one(&Path::new("/dev/pts").join(number.to_string()), *number, own))
         .count();
     if rung == 0 {
-        return WayOutcome::absent(Way::Bell, "no terminals known");
+        return DeliveryResult::absent(Channel::Bell, "no terminals known");
     }
-    WayOutcome::delivered(Way::Bell)
+    DeliveryResult::delivered(Channel::Bell)
 }
 
 /// Returns the numbers of the terminals that the user's processes are at.

@@ -29,14 +29,14 @@ const ID_LIMIT: usize = 256;
 
 /// A notice that is ours to deliver.
 #[derive(Debug)]
-pub struct Claim {
+pub struct NoticeClaim {
     path: PathBuf,
     outcome: NoticeOutcome,
     /// Held for its lock.
     _file: File,
 }
 
-impl Claim {
+impl NoticeClaim {
     /// Claims the notice; none if somebody else has.
     pub fn make(folder: &Path, notice: &Notice, now: Timestamp) -> io::Result<Option<Self>> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -156,10 +156,10 @@ fn hashed(id: &str) -> String {
 mod tests {
     use std::sync::Barrier;
 
-    use anyhook_model::notice::{Way, WayOutcome};
+    use anyhook_model::notice::{Channel, DeliveryResult};
 
     use super::*;
-    use crate::notice::words::tests::notice;
+    use crate::notice::messages::tests::notice;
 
     fn now() -> Timestamp {
         "2026-01-01T00:00:00Z".parse().unwrap()
@@ -175,7 +175,7 @@ mod tests {
                 .map(|_| {
                     scope.spawn(|| {
                         start.wait();
-                        Claim::make(&folder, &notice("x"), now()).unwrap().is_some()
+                        NoticeClaim::make(&folder, &notice("x"), now()).unwrap().is_some()
                     })
                 })
                 .collect();
@@ -189,21 +189,21 @@ mod tests {
     fn a_claim_is_under_way_then_tried_and_without_its_owner_in_doubt() {
         let scratch = tempfile::tempdir().unwrap();
         let state = || outcomes(scratch.path()).first().map(|outcome| outcome.state);
-        let mut claim = Claim::make(scratch.path(), &notice("x"), now()).unwrap().unwrap();
+        let mut claim = NoticeClaim::make(scratch.path(), &notice("x"), now()).unwrap().unwrap();
         assert_eq!(state(), Some(NoticeState::UnderWay));
         claim
             .record(|outcome| {
                 outcome.state = NoticeState::Tried;
                 outcome.tried = Some(now());
-                outcome.ways = vec![WayOutcome::delivered(Way::Bell)];
+                outcome.ways = vec![DeliveryResult::delivered(Channel::Bell)];
             })
             .unwrap();
         drop(claim);
         let tried = outcomes(scratch.path()).remove(0);
         assert_eq!((tried.state, tried.is_delivered()), (NoticeState::Tried, true));
-        assert!(Claim::make(scratch.path(), &notice("x"), now()).unwrap().is_none());
+        assert!(NoticeClaim::make(scratch.path(), &notice("x"), now()).unwrap().is_none());
 
-        drop(Claim::make(scratch.path(), &notice("y"), now()).unwrap());
+        drop(NoticeClaim::make(scratch.path(), &notice("y"), now()).unwrap());
         let doubt = outcomes(scratch.path()).remove(1);
         assert_eq!((doubt.id.as_str(), doubt.state), ("y", NoticeState::InDoubt));
         fs::write(scratch.path().join("torn"), "{\"v\": 1, \"id").unwrap();
@@ -217,9 +217,9 @@ mod tests {
         let folder = scratch.path().join("notices");
         let long = "x".repeat(5000);
         for id in ["../../x", "", ".", "a/b", ".hidden", "ä", &long, "a\0b"] {
-            let claimed = Claim::make(&folder, &notice(id), now()).unwrap();
+            let claimed = NoticeClaim::make(&folder, &notice(id), now()).unwrap();
             assert!(claimed.is_some(), "{id}");
-            assert!(Claim::make(&folder, &notice(id), now()).unwrap().is_none(), "{id}");
+            assert!(NoticeClaim::make(&folder, &notice(id), now()).unwrap().is_none(), "{id}");
         }
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 8);
         assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn what_is_old_is_forgotten() {
         let scratch = tempfile::tempdir().unwrap();
-        drop(Claim::make(scratch.path(), &notice("x"), now()).unwrap());
+        drop(NoticeClaim::make(scratch.path(), &notice("x"), now()).unwrap());
         fs::write(scratch.path().join(".left"), "").unwrap();
         assert_eq!(forget(scratch.path(), SystemTime::now()), 0);
         assert_eq!(forget(scratch.path(), SystemTime::now() + 2 * KEEP), 1);

@@ -5,34 +5,43 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhook_engine::run::{Command, Runner};
+use anyhook_engine::run::{ProcessCommand, ProcessRunner};
 use anyhook_engine::settings::NotifyCommand;
-use anyhook_model::notice::{Way, WayOutcome};
-use anyhook_model::{Notice, Outcome};
+use anyhook_model::notice::{Channel, DeliveryResult};
+use anyhook_model::{Notice, RunOutcome};
 
 use super::text;
 
 /// Runs the person's program.
-pub fn run(told: &NotifyCommand, notice: &Notice, limit: Duration) -> WayOutcome {
+pub fn run(told: &NotifyCommand, notice: &Notice, limit: Duration) -> DeliveryResult {
     let (program, arguments): (&str, Vec<OsString>) = match told {
         NotifyCommand::Line(line) => ("sh", vec!["-c".into(), line.into()]),
         NotifyCommand::Program(words) => match words.split_first() {
             Some((program, arguments)) => (program, arguments.iter().map(Into::into).collect()),
-            None => return WayOutcome::failed(Way::Command, "the command does not name a program"),
+            None => {
+                return DeliveryResult::failed(
+                    Channel::Command,
+                    "the command does not name a program",
+                );
+            }
         },
     };
     let input = serde_json::to_string(notice).unwrap_or_default();
-    let command =
-        Command::of_program(program.into(), arguments, PathBuf::from("/"), environment(notice));
-    let result = Runner::default().run(&command, &input, limit);
+    let command = ProcessCommand::of_program(
+        program.into(),
+        arguments,
+        PathBuf::from("/"),
+        environment(notice),
+    );
+    let result = ProcessRunner::default().run(&command, &input, limit);
     match failure(&result.outcome, &result.stderr) {
-        None => WayOutcome::delivered(Way::Command),
-        Some(why) => WayOutcome::failed(Way::Command, why),
+        None => DeliveryResult::delivered(Channel::Command),
+        Some(why) => DeliveryResult::failed(Channel::Command, why),
     }
 }
 
 /// Says why a run did not do what it was for.
-pub fn failure(outcome: &Outcome, stderr: &str) -> Option<String> {
+pub fn failure(outcome: &RunOutcome, stderr: &str) -> Option<String> {
     // What it left running is no failure of telling.
     let how = match outcome.exit_code() {
         Some(0) => return None,

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhook_engine::now;
-use anyhook_engine::run::{Command, Runner};
+use anyhook_engine::run::{ProcessCommand, ProcessRunner};
 use anyhook_model::Notice;
-use anyhook_model::notice::{NoticeAnswer, NoticeOutcome, NoticeState, Way, WayOutcome};
+use anyhook_model::notice::{Channel, DeliveryResult, NoticeAnswer, NoticeOutcome, NoticeState};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::claim::Claim;
-use super::{NoticeJob, Surroundings, bell, command, desktop, webhook, words};
+use super::claim::NoticeClaim;
+use super::{DesktopEnv, NoticeJob, bell, command, desktop, messages, webhook};
 
 /// Taking an answer is a short call to the daemon.
 const RESOLVE_WITHIN: Duration = Duration::from_secs(30);
@@ -29,11 +29,11 @@ pub enum Delivery {
 
 /// Delivers a notice, unless somebody else has claimed it. Ends when every way was tried and, if
 /// the desktop shows buttons, one of them was pressed or nobody waits for that any more.
-pub fn deliver(job: NoticeJob, surroundings: &Surroundings) -> io::Result<Delivery> {
-    let Some(mut claim) = Claim::make(&job.folder, &job.notice, now())? else {
+pub fn deliver(job: NoticeJob, surroundings: &DesktopEnv) -> io::Result<Delivery> {
+    let Some(mut claim) = NoticeClaim::make(&job.folder, &job.notice, now())? else {
         return Ok(Delivery::Claimed);
     };
-    let job = NoticeJob { notice: words::made_fit(job.notice), ..job };
+    let job = NoticeJob { notice: messages::made_fit(job.notice), ..job };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(go(&mut claim, Arc::new(job), surroundings.bus.clone()));
     // A name that is still being resolved is not waited for.
@@ -41,19 +41,19 @@ pub fn deliver(job: NoticeJob, surroundings: &Surroundings) -> io::Result<Delive
     result.map(|()| Delivery::Tried(Box::new(claim.into_outcome())))
 }
 
-async fn go(claim: &mut Claim, job: Arc<NoticeJob>, bus: Option<String>) -> io::Result<()> {
+async fn go(claim: &mut NoticeClaim, job: Arc<NoticeJob>, bus: Option<String>) -> io::Result<()> {
     let mut ways = start(&job);
     let mut answering = None;
     if job.settings.desktop {
         let (tell, told) = oneshot::channel();
         let job = Arc::clone(&job);
         answering = Some(tokio::spawn(async move { show(&job, bus.as_deref(), tell).await }));
-        ways.insert(0, (Way::Desktop, tokio::spawn(async move { told.await.ok() })));
+        ways.insert(0, (Channel::Desktop, tokio::spawn(async move { told.await.ok() })));
     }
     let mut outcomes = Vec::new();
     for (way, task) in ways {
         let outcome = task.await.ok().flatten();
-        outcomes.push(outcome.unwrap_or_else(|| WayOutcome::failed(way, "it was aborted")));
+        outcomes.push(outcome.unwrap_or_else(|| DeliveryResult::failed(way, "it was aborted")));
     }
     let recorded = claim.record(|outcome| {
         outcome.state = NoticeState::Tried;
@@ -73,14 +73,14 @@ async fn go(claim: &mut Claim, job: Arc<NoticeJob>, bus: Option<String>) -> io::
 }
 
 /// Starts every way but the desktop.
-fn start(job: &Arc<NoticeJob>) -> Vec<(Way, JoinHandle<Option<WayOutcome>>)> {
+fn start(job: &Arc<NoticeJob>) -> Vec<(Channel, JoinHandle<Option<DeliveryResult>>)> {
     let settings = &job.settings;
     let limit = settings.timeout();
     let mut ways = Vec::new();
     if let Some(told) = settings.command.clone() {
         let job = Arc::clone(job);
         let task = spawn_blocking(move || Some(command::run(&told, &job.notice, limit)));
-        ways.push((Way::Command, task));
+        ways.push((Channel::Command, task));
     }
     if let Some(url) = settings.webhook.clone() {
         let job = Arc::clone(job);
@@ -88,10 +88,10 @@ fn start(job: &Arc<NoticeJob>) -> Vec<(Way, JoinHandle<Option<WayOutcome>>)> {
             let secret = job.settings.webhook_secret_file.as_deref();
             Some(webhook::send(&url, secret, &job.notice, limit).await)
         });
-        ways.push((Way::Webhook, task));
+        ways.push((Channel::Webhook, task));
     }
     if settings.bell {
-        ways.push((Way::Bell, spawn_blocking(|| Some(bell::ring()))));
+        ways.push((Channel::Bell, spawn_blocking(|| Some(bell::ring()))));
     }
     ways
 }
@@ -100,7 +100,7 @@ fn start(job: &Arc<NoticeJob>) -> Vec<(Way, JoinHandle<Option<WayOutcome>>)> {
 async fn show(
     job: &NoticeJob,
     bus: Option<&str>,
-    tell: oneshot::Sender<WayOutcome>,
+    tell: oneshot::Sender<DeliveryResult>,
 ) -> Option<NoticeAnswer> {
     let mut shown = match desktop::show(bus, &job.notice, job.settings.timeout()).await {
         Ok(shown) => shown,
@@ -109,7 +109,7 @@ async fn show(
             return None;
         }
     };
-    let _ = tell.send(WayOutcome::delivered(Way::Desktop));
+    let _ = tell.send(DeliveryResult::delivered(Channel::Desktop));
     let number = shown.answer(&job.notice).await?;
     let (binary, notice) = (job.binary.clone(), job.notice.clone());
     let failure = spawn_blocking(move || resolve(&binary, &notice, number)).await.ok().flatten();
@@ -128,7 +128,8 @@ fn resolve(binary: &Path, notice: &Notice, number: u32) -> Option<String> {
         return Some("the decision's id is invalid".to_owned());
     }
     let arguments = ["decision", "resolve", id, &number.to_string()].map(Into::into).to_vec();
-    let command = Command::of_program(binary.into(), arguments, PathBuf::from("/"), Vec::new());
-    let result = Runner::default().run(&command, "", RESOLVE_WITHIN);
+    let command =
+        ProcessCommand::of_program(binary.into(), arguments, PathBuf::from("/"), Vec::new());
+    let result = ProcessRunner::default().run(&command, "", RESOLVE_WITHIN);
     command::failure(&result.outcome, &result.stderr)
 }

@@ -18,9 +18,9 @@ pub mod claim;
 pub mod command;
 pub mod deliver;
 pub mod desktop;
+pub mod messages;
 pub mod text;
 pub mod webhook;
-pub mod words;
 
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 pub use claim::{forget, outcomes};
 pub use deliver::{Delivery, deliver};
 pub use desktop::bus_at;
-pub use words::of_name;
+pub use messages::of_name;
 
 /// The argument that makes the program deliver a notice.
 pub const ARGUMENT: &str = "__notice";
@@ -55,7 +55,7 @@ pub struct NoticeJob {
 
 /// What the delivering process was given by its surroundings.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct DesktopEnv {
     /// The address of the desktop's bus.
     pub bus: Option<String>,
 }
@@ -79,11 +79,11 @@ pub fn launch(binary: &Path, job: &NoticeJob) -> io::Result<()> {
         .env(MARK, ASIDE)
         .current_dir("/")
         .spawn()
-        .map(detached::take_leave_of)
+        .map(detached::remember_detached)
 }
 
 /// Delivers the notice on `input`, as the process that [`launch`] has started.
-pub fn run(mut input: impl Read, surroundings: &Surroundings) -> io::Result<Delivery> {
+pub fn run(mut input: impl Read, surroundings: &DesktopEnv) -> io::Result<Delivery> {
     // Whoever ends the daemon's processes must not end a notice half-way. Started by hand we may
     // lead a group already, which will do.
     let _ = rustix::process::setsid();

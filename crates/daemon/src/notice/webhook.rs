@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhook_engine::digest::hex;
 use anyhook_http::{Address, AddressError, Encryption, connect, with_cause};
 use anyhook_model::Notice;
-use anyhook_model::notice::{Way, WayOutcome};
+use anyhook_model::notice::{Channel, DeliveryResult};
 use hyper::client::conn::http1;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -50,14 +50,14 @@ pub async fn send(
     secret: Option<&Path>,
     notice: &Notice,
     limit: Duration,
-) -> WayOutcome {
+) -> DeliveryResult {
     let deadline = Instant::now() + limit;
     match prepare(url, secret, notice) {
         Ok(post) => match post.send(deadline).await {
-            Ok(()) => WayOutcome::delivered(Way::Webhook),
-            Err(why) => WayOutcome::failed(Way::Webhook, text::line(&why, text::TITLE)),
+            Ok(()) => DeliveryResult::delivered(Channel::Webhook),
+            Err(why) => DeliveryResult::failed(Channel::Webhook, text::line(&why, text::TITLE)),
         },
-        Err(why) => WayOutcome::failed(Way::Webhook, text::line(&why, text::TITLE)),
+        Err(why) => DeliveryResult::failed(Channel::Webhook, text::line(&why, text::TITLE)),
     }
 }
 

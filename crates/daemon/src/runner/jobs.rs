@@ -8,22 +8,22 @@ mod agent;
 mod command;
 mod folders;
 mod screen;
-mod typing;
+mod send_keys;
 
 use std::path::PathBuf;
 use std::thread;
 
-use anyhook_flow::monitor::Dropped;
+use anyhook_flow::monitor::IgnoreReason;
 use anyhook_flow::pipeline::{JobContext, JobResult, JobWork};
 use anyhook_flow::{EntryKind, JobId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::core::CoreMessage;
-use crate::faults;
+use crate::failpoints;
 use crate::session::Session;
 
 pub use folders::PipelineFolders;
-use typing::Wanted;
+use send_keys::DialogChoice;
 
 /// Runs jobs, each in a thread of its own.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub struct JobRunner {
 impl JobRunner {
     /// Returns where pipelines' things are.
     pub fn folders(&self) -> PipelineFolders {
-        PipelineFolders::of_state(&self.state)
+        PipelineFolders::in_state_dir(&self.state)
     }
 
     /// Returns the session of a job.
@@ -60,7 +60,7 @@ impl JobRunner {
         let thread = thread::Builder::new().name(format!("job {}", context.job.number));
         thread.spawn(move || {
             let result = runner.run(&context);
-            faults::point("pipelines.job.done");
+            failpoints::point("pipelines.job.done");
             runner.tell(context.id(), result);
         })?;
         Ok(())
@@ -75,7 +75,8 @@ impl JobRunner {
             JobWork::Agent { .. } => self.run_agent(context),
             JobWork::Nudge { rest, message } => self.nudge(context, *rest, message),
             JobWork::Answer { rest, allow, about, prompt, choose } => {
-                let wanted = choose.as_deref().map_or(Wanted::of(*allow), Wanted::Option);
+                let wanted =
+                    choose.as_deref().map_or(DialogChoice::of(*allow), DialogChoice::Option);
                 self.answer(context, *rest, wanted, (about.as_deref(), *prompt))
             }
             JobWork::Prompt { message } => self.type_prompt(context, message),
@@ -107,14 +108,14 @@ impl JobRunner {
 
 /// A rest of an agent that is about to be ended by what is typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TypedInto {
+pub struct KeysTarget {
     /// The job that types.
     pub job: JobId,
     /// The rest.
     pub rest: u64,
 }
 
-impl TypedInto {
+impl KeysTarget {
     /// Returns the name under which it is stored that this is typed.
     pub fn name(&self) -> String {
         format!("{} {}", self.job.pipeline, self.job.number)
@@ -122,4 +123,4 @@ impl TypedInto {
 }
 
 /// Whether an agent still is at a rest.
-pub type StillRests = Result<(), Dropped>;
+pub type IsStillIdle = Result<(), IgnoreReason>;

@@ -1,15 +1,15 @@
 //! Decisions and refused requests, written to the journal.
 
-use anyhook_flow::{State, inquiries};
+use anyhook_flow::{DaemonState, approval_requests};
 use anyhook_hosts::bus_event;
 use anyhook_model::{BusEvent, Record, Resolution};
 
-use super::{NotDone, Runner, Tools};
+use super::{OutboxFailure, Runner, RunnerContext};
 use crate::core::CoreMessage;
-use crate::faults;
+use crate::failpoints;
 
 impl Runner {
-    pub(super) fn write_journal_lines(&mut self, state: &State) {
+    pub(super) fn write_journal_lines(&mut self, state: &DaemonState) {
         for resolution in state.outbox.journal_lines_by_time() {
             if self.under_way.journal_lines.insert(resolution.id.clone()) {
                 let resolution = resolution.clone();
@@ -20,23 +20,23 @@ impl Runner {
 }
 
 /// Writes a decision down. That it is there is known by reading it.
-fn write(tools: &Tools, resolution: &Resolution) {
-    faults::point("runner.journal.begun");
+fn write(tools: &RunnerContext, resolution: &Resolution) {
+    failpoints::point("runner.journal.begun");
     let event = BusEvent::DecisionResolved(resolution.clone());
     let mut record = bus_event::record(anyhook_engine::new_id(), resolution.at, &event);
-    record.about = Some(inquiries::ended(resolution));
+    record.about = Some(approval_requests::ended(resolution));
     record.agent_id = Some(resolution.agent.clone());
     if let Err(error) = tools.engine.journal(vec![record]) {
         tracing::error!("cannot journal a decision: {error}");
-        tools.not_done(NotDone::JournalLine(resolution.id.clone()));
+        tools.not_done(OutboxFailure::JournalLine(resolution.id.clone()));
         return;
     }
-    faults::point("runner.journal.written");
-    tools.tell(CoreMessage::Grown);
+    failpoints::point("runner.journal.written");
+    tools.tell(CoreMessage::JournalChanged);
 }
 
 /// Writes down that a request was refused.
-pub(super) fn write_refusal(tools: &Tools, record: Record) {
+pub(super) fn write_refusal(tools: &RunnerContext, record: Record) {
     if let Err(error) = tools.engine.journal(vec![record]) {
         tracing::error!("cannot journal a refusal: {error}");
     }

@@ -10,7 +10,7 @@
 //! remembered here alone, so that a daemon that was killed begins it again. Nothing here makes the
 //! loop wait.
 
-mod instructions;
+mod agent_directives;
 mod jobs;
 mod journal;
 mod notices;
@@ -23,23 +23,23 @@ use std::time::Duration;
 
 use anyhook_engine::Engine;
 use anyhook_engine::settings::NotifySettings;
-use anyhook_flow::{EntryKind, JobId, NoticeName, State};
+use anyhook_flow::{DaemonState, EntryKind, JobId, NoticeName};
 use anyhook_model::{ProcessName, Record, RecordId};
 use tokio::sync::mpsc;
 
 use crate::core::CoreMessage;
-use crate::processes::Processes;
-use crate::{faults, gates};
-use instructions::InstructionFiles;
+use crate::process_watcher::ProcessWatcher;
+use crate::{failpoints, gates};
+use agent_directives::DirectiveFiles;
 
-pub use jobs::{JobRunner, PipelineFolders, StillRests, TypedInto};
+pub use jobs::{IsStillIdle, JobRunner, KeysTarget, PipelineFolders};
 
 /// After an item could not be done, nothing is done for so long.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// What the background thread works with.
 #[derive(Debug)]
-pub struct Tools {
+pub struct RunnerContext {
     /// This program.
     pub binary: PathBuf,
     /// How a person is told.
@@ -53,7 +53,7 @@ pub struct Tools {
 }
 
 /// Something the background thread does.
-type Deferred = Box<dyn FnOnce(&Tools) + Send>;
+type Deferred = Box<dyn FnOnce(&RunnerContext) + Send>;
 
 /// Drains the outbox.
 #[derive(Debug)]
@@ -62,8 +62,8 @@ pub struct Runner {
     pub jobs: JobRunner,
     background: Sender<Deferred>,
     under_way: UnderWay,
-    instructions: InstructionFiles,
-    processes: Processes,
+    instructions: DirectiveFiles,
+    processes: ProcessWatcher,
     /// Agents' processes that are watched.
     watched: BTreeSet<(String, u32, u64)>,
 }
@@ -78,7 +78,7 @@ struct UnderWay {
 
 /// What came of a look at the outbox.
 #[derive(Debug, Default)]
-pub struct Drained {
+pub struct DrainResult {
     /// Items that need not be done any more.
     pub obsolete: Vec<EntryKind>,
     /// Why something could not be begun; it is tried again.
@@ -87,18 +87,22 @@ pub struct Drained {
 
 impl Runner {
     /// Starts the background thread. Nothing is drained yet.
-    pub fn start(tools: Tools, jobs: JobRunner, processes: Processes) -> std::io::Result<Self> {
+    pub fn start(
+        tools: RunnerContext,
+        jobs: JobRunner,
+        processes: ProcessWatcher,
+    ) -> std::io::Result<Self> {
         let (background, deferred) = channel();
         thread::Builder::new().name("runner".to_owned()).spawn(move || work(&deferred, &tools))?;
-        let instructions = InstructionFiles::new(jobs.state.clone());
+        let instructions = DirectiveFiles::new(jobs.state.clone());
         let (under_way, watched) = (UnderWay::default(), BTreeSet::new());
         Ok(Self { jobs, background, under_way, instructions, processes, watched })
     }
 
     /// Begins every item that is not under way. While the journal is read (`is_behind`), only its
     /// lines are written: what else is to be done may be long over.
-    pub fn drain(&mut self, state: &State, is_behind: bool) -> Drained {
-        let mut drained = Drained::default();
+    pub fn drain(&mut self, state: &DaemonState, is_behind: bool) -> DrainResult {
+        let mut drained = DrainResult::default();
         self.write_journal_lines(state);
         if !is_behind {
             drained.failed = self.instructions.update(state).err();
@@ -108,13 +112,13 @@ impl Runner {
         drained
     }
 
-    fn start_jobs(&mut self, state: &State, drained: &mut Drained) {
+    fn start_jobs(&mut self, state: &DaemonState, drained: &mut DrainResult) {
         for id in state.outbox.job_ids() {
             if self.under_way.jobs.contains(&id) {
                 continue;
             }
             let Some(context) = state.job_context(&id) else { continue };
-            faults::point("core.job.asked");
+            failpoints::point("core.job.asked");
             match self.jobs.start(context) {
                 Ok(()) => drop(self.under_way.jobs.insert(id)),
                 Err(error) => {
@@ -141,10 +145,10 @@ impl Runner {
     }
 
     /// An item could not be done: it is begun again.
-    pub fn not_done(&mut self, item: &NotDone) {
+    pub fn not_done(&mut self, item: &OutboxFailure) {
         match item {
-            NotDone::Notice(name) => drop(self.under_way.notices.remove(name)),
-            NotDone::JournalLine(id) => drop(self.under_way.journal_lines.remove(id)),
+            OutboxFailure::Notice(name) => drop(self.under_way.notices.remove(name)),
+            OutboxFailure::JournalLine(id) => drop(self.under_way.journal_lines.remove(id)),
         }
     }
 
@@ -163,7 +167,7 @@ impl Runner {
     }
 
     /// Has an agent's process watched, if it is known and not yet watched.
-    pub fn watch_process(&mut self, state: &State, id: &str) {
+    pub fn watch_process(&mut self, state: &DaemonState, id: &str) {
         let Some(agent) = state.agents.get(id).filter(|agent| !agent.state.is_over()) else {
             return;
         };
@@ -180,7 +184,7 @@ impl Runner {
 
     /// Has something done in the background, in order. The number of these is bounded by what the
     /// state holds.
-    fn defer(&self, deferred: impl FnOnce(&Tools) + Send + 'static) {
+    fn defer(&self, deferred: impl FnOnce(&RunnerContext) + Send + 'static) {
         // The thread ends with us: what is not done is still in the outbox.
         let _ = self.background.send(Box::new(deferred));
     }
@@ -188,22 +192,22 @@ impl Runner {
 
 /// An item of the outbox that could not be done.
 #[derive(Debug)]
-pub enum NotDone {
+pub enum OutboxFailure {
     /// A notice could not be handed to its process.
     Notice(NoticeName),
     /// A decision could not be written to the journal.
     JournalLine(RecordId),
 }
 
-fn work(deferred: &Receiver<Deferred>, tools: &Tools) {
+fn work(deferred: &Receiver<Deferred>, tools: &RunnerContext) {
     while let Ok(next) = deferred.recv() {
         next(tools);
     }
 }
 
-impl Tools {
+impl RunnerContext {
     /// Tells the loop that an item could not be done, after a rest.
-    fn not_done(&self, item: NotDone) {
+    fn not_done(&self, item: OutboxFailure) {
         thread::sleep(TRY_AGAIN);
         self.tell(CoreMessage::NotDone(item));
     }

@@ -1,13 +1,13 @@
 //! Notices for a person, each handed to a process of its own.
 
-use anyhook_flow::{EntryKind, NoticeName, State};
+use anyhook_flow::{DaemonState, EntryKind, NoticeName};
 use anyhook_model::Notice;
 use anyhook_model::notice::NoticeKind;
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Drained, NotDone, Runner, Tools};
+use super::{DrainResult, OutboxFailure, Runner, RunnerContext};
 use crate::core::CoreMessage;
-use crate::{faults, notice};
+use crate::{failpoints, notice};
 
 /// So many notices may be on their way at once.
 const AT_ONCE: usize = 32;
@@ -16,7 +16,7 @@ const NEWS: SignedDuration = SignedDuration::from_mins(2);
 
 impl Runner {
     /// Has the person told of what still is so.
-    pub(super) fn give_notices(&mut self, state: &State, drained: &mut Drained) {
+    pub(super) fn give_notices(&mut self, state: &DaemonState, drained: &mut DrainResult) {
         let now = anyhook_engine::now();
         for name in &state.outbox.notices {
             if self.under_way.notices.len() >= AT_ONCE {
@@ -45,8 +45,8 @@ fn is_news(notice: &Notice, now: Timestamp) -> bool {
         || now.duration_since(notice.at) < NEWS
 }
 
-fn launch(tools: &Tools, name: NoticeName, notice: Notice) {
-    faults::point("runner.notify.begun");
+fn launch(tools: &RunnerContext, name: NoticeName, notice: Notice) {
+    failpoints::point("runner.notify.begun");
     let job = notice::NoticeJob {
         notice,
         settings: tools.notify.clone(),
@@ -55,9 +55,9 @@ fn launch(tools: &Tools, name: NoticeName, notice: Notice) {
     };
     if let Err(error) = notice::launch(&tools.binary, &job) {
         tracing::error!("cannot send a notification: {error}");
-        tools.not_done(NotDone::Notice(name));
+        tools.not_done(OutboxFailure::Notice(name));
         return;
     }
-    faults::point("runner.notify.launched");
+    failpoints::point("runner.notify.launched");
     tools.tell(CoreMessage::Done(EntryKind::NoticeLaunched(name)));
 }

@@ -10,10 +10,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
 
 use super::client::{ask_on, broken, connect};
+use super::detach_keys::DetachKeys;
 use super::display::NO_MODES;
-use super::leave::Leaving;
-use super::signals::Signals;
-use super::talk::{FromPerson, Request, Size, ToPerson};
+use super::protocol::{ClientInput, ClientOutput, SessionRequest, TerminalSize};
+use super::signals::SessionSignals;
 use super::{Session, SessionError};
 
 /// How a session is left.
@@ -29,14 +29,16 @@ pub(super) fn attach(session: &Session) -> Result<(), SessionError> {
         why: error.to_string(),
     };
     let mut stream = connect(session)?;
-    let signals = Signals::heed().map_err(failed)?;
-    ask_on(&mut stream, session, Request::Attach(size().map_err(failed)?))?;
+    let signals = SessionSignals::heed().map_err(failed)?;
+    ask_on(&mut stream, session, SessionRequest::Attach(size().map_err(failed)?))?;
     let raw = Raw::enter().map_err(failed)?;
     let seen = watch(session, &mut stream, &signals);
     drop(raw);
     let last = match seen? {
-        Seen::Left => format!("[detached from session `{}`, which keeps running]", session.name),
-        Seen::Over => format!("[session `{}` ended]", session.name),
+        AttachEnd::Left => {
+            format!("[detached from session `{}`, which keeps running]", session.name)
+        }
+        AttachEnd::Over => format!("[session `{}` ended]", session.name),
     };
     // Whoever has gone needs no words.
     let _ = writeln!(io::stdout(), "{last}");
@@ -44,7 +46,7 @@ pub(super) fn attach(session: &Session) -> Result<(), SessionError> {
 }
 
 /// How it came to an end.
-enum Seen {
+enum AttachEnd {
     Left,
     Over,
 }
@@ -52,9 +54,9 @@ enum Seen {
 fn watch(
     session: &Session,
     stream: &mut UnixStream,
-    signals: &Signals,
-) -> Result<Seen, SessionError> {
-    let mut leaving = Leaving::default();
+    signals: &SessionSignals,
+) -> Result<AttachEnd, SessionError> {
+    let mut leaving = DetachKeys::default();
     let mut stdin = File::from(
         io::stdin().as_fd().try_clone_to_owned().map_err(|error| broken(session, &error.into()))?,
     );
@@ -69,22 +71,22 @@ fn watch(
         let [is_typed, is_shown, is_resized, is_stopped] =
             waited.map(|it| !it.revents().is_empty());
         if is_stopped {
-            return Ok(Seen::Left);
+            return Ok(AttachEnd::Left);
         }
         if is_resized {
             let mut bytes = [0; 64];
             let _ = (&signals.resized).read(&mut bytes);
             if let Ok(size) = size() {
-                say(session, stream, &FromPerson::Resized(size))?;
+                say(session, stream, &ClientInput::Resized(size))?;
             }
         }
         if is_shown {
             match frame::read(stream) {
-                Ok(ToPerson::Shown(text)) => show(session, &text),
-                Ok(ToPerson::Over) => return Ok(Seen::Over),
+                Ok(ClientOutput::Shown(text)) => show(session, &text),
+                Ok(ClientOutput::Over) => return Ok(AttachEnd::Over),
                 Err(error) => {
                     return match broken(session, &error) {
-                        SessionError::NotThere(_) => Ok(Seen::Over),
+                        SessionError::NotThere(_) => Ok(AttachEnd::Over),
                         error => Err(error),
                     };
                 }
@@ -92,19 +94,19 @@ fn watch(
         }
         if is_typed {
             let mut bytes = [0; 4096];
-            let Ok(length @ 1..) = stdin.read(&mut bytes) else { return Ok(Seen::Left) };
+            let Ok(length @ 1..) = stdin.read(&mut bytes) else { return Ok(AttachEnd::Left) };
             let (passed, leaves) = leaving.take(&bytes[..length]);
             if !passed.is_empty() {
-                say(session, stream, &FromPerson::Typed(passed))?;
+                say(session, stream, &ClientInput::Typed(passed))?;
             }
             if leaves {
-                return Ok(Seen::Left);
+                return Ok(AttachEnd::Left);
             }
         }
     }
 }
 
-fn say(session: &Session, stream: &mut UnixStream, what: &FromPerson) -> Result<(), SessionError> {
+fn say(session: &Session, stream: &mut UnixStream, what: &ClientInput) -> Result<(), SessionError> {
     match frame::write(stream, what).map_err(|error| broken(session, &error)) {
         // That it is over is read next.
         Ok(()) | Err(SessionError::NotThere(_)) => Ok(()),
@@ -115,7 +117,7 @@ fn say(session: &Session, stream: &mut UnixStream, what: &FromPerson) -> Result<
 /// Shows what there is, and below it how to leave.
 fn show(session: &Session, text: &str) {
     let mut all = text.to_owned();
-    if let Ok(Size { rows, columns }) = whole_size() {
+    if let Ok(TerminalSize { rows, columns }) = whole_size() {
         let line: String =
             format!(" {} · {KEYS} ", session.name).chars().take(usize::from(columns)).collect();
         all.push_str(&format!("\x1b7\x1b[{rows};1H\x1b[m\x1b[2K\x1b[7m{line}\x1b[m\x1b8"));
@@ -125,15 +127,15 @@ fn show(session: &Session, text: &str) {
 }
 
 /// Returns the size of this terminal.
-fn whole_size() -> io::Result<Size> {
+fn whole_size() -> io::Result<TerminalSize> {
     let size = tcgetwinsize(io::stdout())?;
-    Ok(Size { rows: size.ws_row.max(2), columns: size.ws_col.max(2) })
+    Ok(TerminalSize { rows: size.ws_row.max(2), columns: size.ws_col.max(2) })
 }
 
 /// Returns the size that is left for the session: the last row says how to leave.
-fn size() -> io::Result<Size> {
+fn size() -> io::Result<TerminalSize> {
     let size = whole_size()?;
-    Ok(Size { rows: size.rows - 1, ..size })
+    Ok(TerminalSize { rows: size.rows - 1, ..size })
 }
 
 /// The person's terminal as a program wants it; as it was before on every way out.

@@ -11,8 +11,8 @@ use anyhook_engine::run::detached;
 use anyhook_socket::frame::{self, FrameError};
 use anyhook_socket::peer;
 
+use super::protocol::{RequestFrame, SessionReply, SessionRequest, TERMINAL_VERSION};
 use super::runtime::{short_hash, sockets};
-use super::talk::{Answer, Asked, Request, TERMINAL_VERSION};
 use super::{ARGUMENT, Session, SessionError};
 use crate::task;
 
@@ -41,7 +41,7 @@ pub(super) fn start_terminal(session: &Session) -> Result<(), SessionError> {
         .current_dir("/")
         .spawn()
         .map_err(|error| not_started(format!("`{}`: {error}", session.binary.display())))?;
-    detached::take_leave_of(process);
+    detached::remember_detached(process);
     let said = task::first_words(answer);
     if task::is_begun(&session.folder) {
         return Ok(());
@@ -81,25 +81,25 @@ pub(super) fn connect(session: &Session) -> Result<UnixStream, SessionError> {
 pub(super) fn ask_on(
     stream: &mut UnixStream,
     session: &Session,
-    what: Request,
-) -> Result<Answer, SessionError> {
+    what: SessionRequest,
+) -> Result<SessionReply, SessionError> {
     let failed = |error: FrameError| broken(session, &error);
-    frame::write(stream, &Asked { v: TERMINAL_VERSION, what }).map_err(failed)?;
+    frame::write(stream, &RequestFrame { v: TERMINAL_VERSION, what }).map_err(failed)?;
     match frame::read(stream).map_err(failed)? {
-        Answer::Refused(why) => {
+        SessionReply::Refused(why) => {
             Err(SessionError::Failed { what: format!("the terminal of `{}`", session.name), why })
         }
         answer => Ok(answer),
     }
 }
 
-pub(super) fn ask(session: &Session, what: Request) -> Result<Answer, SessionError> {
+pub(super) fn ask(session: &Session, what: SessionRequest) -> Result<SessionReply, SessionError> {
     ask_on(&mut connect(session)?, session, what)
 }
 
-pub(super) fn text(session: &Session, what: Request) -> Result<String, SessionError> {
+pub(super) fn text(session: &Session, what: SessionRequest) -> Result<String, SessionError> {
     match ask(session, what)? {
-        Answer::Text(text) => Ok(text),
+        SessionReply::Text(text) => Ok(text),
         other => Err(SessionError::Failed {
             what: format!("the terminal of `{}`", session.name),
             why: format!("it answered {other:?}"),

@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 use vt100::{Callbacks, Color, Parser, Screen};
 
 use super::end::trimmed;
-use super::talk::Size;
+use super::protocol::TerminalSize;
 use super::{Key, SCROLLED, SessionError, control};
 
 /// The least and the most rows or columns; more is nobody's terminal.
@@ -24,12 +24,12 @@ fn background(colour: Color) -> String {
 
 /// A terminal without a screen.
 pub(super) struct Display {
-    parser: Parser<Answers>,
+    parser: Parser<TerminalReplies>,
 }
 
 /// What a person's terminal shows.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct TerminalView {
     size: Option<(NonZeroU16, NonZeroU16)>,
     rows: Vec<String>,
     modes: String,
@@ -38,9 +38,11 @@ pub(super) struct Shown {
 
 impl Display {
     /// Makes an empty one.
-    pub(super) fn new(size: Size) -> Self {
+    pub(super) fn new(size: TerminalSize) -> Self {
         let (rows, columns) = sides(size);
-        Self { parser: Parser::new_with_callbacks(rows, columns, SCROLLED, Answers::default()) }
+        Self {
+            parser: Parser::new_with_callbacks(rows, columns, SCROLLED, TerminalReplies::default()),
+        }
     }
 
     /// Takes what the program printed. Returns what a terminal answers to it.
@@ -50,10 +52,10 @@ impl Display {
     }
 
     /// Makes it another size, and returns that.
-    pub(super) fn resize(&mut self, size: Size) -> Size {
+    pub(super) fn resize(&mut self, size: TerminalSize) -> TerminalSize {
         let (rows, columns) = sides(size);
         self.parser.set_size(rows, columns);
-        Size { rows: rows.get(), columns: columns.get() }
+        TerminalSize { rows: rows.get(), columns: columns.get() }
     }
 
     /// Returns what is on it.
@@ -141,11 +143,11 @@ impl Display {
     }
 
     /// Returns what makes a person's terminal show this, of which nothing is asked.
-    pub(super) fn show(&self, shown: &mut Shown) -> String {
+    pub(super) fn show(&self, shown: &mut TerminalView) -> String {
         let screen = self.parser.screen();
         let mut text = String::new();
         if shown.size != Some(screen.size()) {
-            *shown = Shown { size: Some(screen.size()), ..Shown::default() };
+            *shown = TerminalView { size: Some(screen.size()), ..TerminalView::default() };
             text.push_str("\x1b[m\x1b[2J");
         }
         let (_, columns) = screen.size();
@@ -163,7 +165,7 @@ impl Display {
         if !text.is_empty() || shown.cursor != cursor {
             let _ = write!(text, "\x1b[m{cursor}");
         }
-        *shown = Shown { size: Some(screen.size()), rows, modes, cursor };
+        *shown = TerminalView { size: Some(screen.size()), rows, modes, cursor };
         text
     }
 }
@@ -174,18 +176,18 @@ impl std::fmt::Debug for Display {
     }
 }
 
-fn sides(size: Size) -> (NonZeroU16, NonZeroU16) {
+fn sides(size: TerminalSize) -> (NonZeroU16, NonZeroU16) {
     let within = |length: u16| NonZeroU16::MIN.saturating_add(length.clamp(SIDE.0, SIDE.1) - 1);
     (within(size.rows), within(size.columns))
 }
 
 /// What a terminal answers, without which many programs wait for ever.
 #[derive(Debug, Default)]
-struct Answers {
+struct TerminalReplies {
     said: Vec<u8>,
 }
 
-impl Callbacks for Answers {
+impl Callbacks for TerminalReplies {
     fn unhandled_csi(
         &mut self,
         screen: &mut Screen,

@@ -9,7 +9,7 @@ use anyhook_engine::wait::try_poll_until;
 use rustix::process::Signal;
 
 use super::{Session, SessionError};
-use crate::task::{self, Stand};
+use crate::task::{self, TaskStatus};
 
 /// A keeper takes up to ten seconds to end what does not want to.
 const LIMIT: Duration = Duration::from_secs(12);
@@ -23,7 +23,7 @@ pub(super) fn end_task(folder: &Path) -> Result<(), SessionError> {
     task::stop(folder)?;
     let insist_from = Instant::now() + LIMIT;
     try_poll_until(insist_from + INSIST, LOOK_EVERY, || {
-        let Stand::Running(keeper) = task::stand(folder)? else { return Ok(Some(())) };
+        let TaskStatus::Running(keeper) = task::status(folder)? else { return Ok(Some(())) };
         if Instant::now() >= insist_from {
             // It is not itself any more: its terminal goes, and with it what is in front.
             task::signal(&keeper, Signal::KILL);

@@ -16,17 +16,17 @@
 
 mod attach;
 mod client;
+mod detach_keys;
 mod display;
 mod end;
 mod error;
-mod leave;
+mod key_queue;
+mod protocol;
 mod runtime;
+mod send_keys;
 mod serve;
 mod signals;
-mod talk;
 mod terminal;
-mod typed;
-mod typing;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -34,10 +34,10 @@ use std::time::Instant;
 use anyhook_engine::wait::try_poll_until;
 pub use anyhook_model::Key;
 
-use crate::task::{self, Stand};
+use crate::task::{self, TaskStatus};
 use client::{LIMIT, ask, connect, start_terminal, text};
 use end::{LOOK_EVERY, end_task, kept_screen};
-use talk::Request;
+use protocol::SessionRequest;
 
 pub use error::SessionError;
 pub use terminal::main;
@@ -91,7 +91,7 @@ impl Session {
         }
         // Another process that has begun it may not listen yet.
         try_poll_until(Instant::now() + LIMIT, LOOK_EVERY, || {
-            let runs = matches!(task::stand(&self.folder)?, Stand::Running(_));
+            let runs = matches!(task::status(&self.folder)?, TaskStatus::Running(_));
             Ok((!runs || self.is_there()?).then_some(()))
         })
         .map(drop)
@@ -108,25 +108,25 @@ impl Session {
 
     /// Returns what is on the screen, as plain text.
     pub fn screen(&self) -> Result<String, SessionError> {
-        text(self, Request::Screen)
+        text(self, SessionRequest::Screen)
     }
 
     /// Returns where the cursor is: its column and its row.
     pub fn cursor(&self) -> Result<(u16, u16), SessionError> {
-        let told = text(self, Request::Cursor)?;
+        let told = text(self, SessionRequest::Cursor)?;
         let mut numbers = told.split_whitespace().map_while(|number| number.parse().ok());
         Ok((numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)))
     }
 
     /// Returns what is on the screen, with the sequences that colour it.
     pub fn coloured(&self) -> Result<String, SessionError> {
-        text(self, Request::Coloured)
+        text(self, SessionRequest::Coloured)
     }
 
     /// Returns what is on the screen and what scrolled away, as plain text; of a session that is
     /// over, what was seen last, from the file `screen` in the task's folder.
     pub fn history(&self) -> Result<String, SessionError> {
-        match text(self, Request::History) {
+        match text(self, SessionRequest::History) {
             Err(SessionError::NotThere(_)) => kept_screen(self),
             answered => answered,
         }
@@ -136,7 +136,7 @@ impl Session {
     /// can tell a paste from what is typed. Enter is not pressed.
     pub fn paste(&self, text: &str) -> Result<(), SessionError> {
         check_paste(text)?;
-        ask(self, Request::Paste(text.to_owned())).map(drop)
+        ask(self, SessionRequest::Paste(text.to_owned())).map(drop)
     }
 
     /// Presses a key.
@@ -144,7 +144,7 @@ impl Session {
         if let Key::Control(character) = key {
             control(character)?;
         }
-        ask(self, Request::Press(key)).map(drop)
+        ask(self, SessionRequest::Press(key)).map(drop)
     }
 
     /// Ends the task with all it has started, and the session. What was seen last is in the file

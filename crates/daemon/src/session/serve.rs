@@ -14,9 +14,12 @@ use anyhook_socket::frame::{self, FrameError};
 use anyhook_socket::peer;
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use super::display::{Display, Shown};
-use super::talk::{Answer, Asked, FromPerson, Request, Size, TERMINAL_VERSION, ToPerson};
-use super::typed::Typed;
+use super::display::{Display, TerminalView};
+use super::key_queue::KeyQueue;
+use super::protocol::{
+    ClientInput, ClientOutput, RequestFrame, SessionReply, SessionRequest, TERMINAL_VERSION,
+    TerminalSize,
+};
 use super::{COLUMNS, ROWS};
 
 /// Whoever connects asks, and takes the answer, within this time.
@@ -26,35 +29,35 @@ const CONNECTIONS: usize = 64;
 /// A person's terminal is painted no more often than this.
 const FRAME: Duration = Duration::from_millis(10);
 /// The size when nobody sits at it.
-pub(super) const SIZE: Size = Size { rows: ROWS, columns: COLUMNS };
+pub(super) const SIZE: TerminalSize = TerminalSize { rows: ROWS, columns: COLUMNS };
 
 /// A terminal and who looks at it.
 #[derive(Debug)]
-pub(super) struct Desk {
-    state: Mutex<State>,
+pub(super) struct SessionServer {
+    state: Mutex<SessionServerState>,
     changed: Condvar,
-    typed: Typed,
+    typed: KeyQueue,
     master: OwnedFd,
 }
 
 #[derive(Debug)]
-struct State {
+struct SessionServerState {
     display: Display,
     /// How often it has changed.
     changes: u64,
     is_over: bool,
-    size: Size,
+    size: TerminalSize,
     /// The sizes of the terminals of those who sit at it, by the number of their connection.
-    seats: BTreeMap<u64, Size>,
+    seats: BTreeMap<u64, TerminalSize>,
     connections: usize,
     /// How many connections there were.
     counted: u64,
 }
 
-impl Desk {
+impl SessionServer {
     /// Makes a desk for a terminal.
-    pub(super) fn new(master: OwnedFd, typed: Typed) -> Self {
-        let state = State {
+    pub(super) fn new(master: OwnedFd, typed: KeyQueue) -> Self {
+        let state = SessionServerState {
             display: Display::new(SIZE),
             changes: 0,
             is_over: false,
@@ -66,7 +69,7 @@ impl Desk {
         Self { state: Mutex::new(state), changed: Condvar::new(), typed, master }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SessionServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -101,21 +104,22 @@ impl Desk {
     }
 
     /// Somebody sits down, resizes or leaves: the smallest of all terminals counts.
-    fn seat(&self, number: u64, size: Option<Size>) {
+    fn seat(&self, number: u64, size: Option<TerminalSize>) {
         let mut state = self.state();
         match size {
             Some(size) => state.seats.insert(number, size),
             None => state.seats.remove(&number),
         };
-        let least =
-            |side: fn(&Size) -> u16, alone| state.seats.values().map(side).min().unwrap_or(alone);
-        let wanted = Size {
+        let least = |side: fn(&TerminalSize) -> u16, alone| {
+            state.seats.values().map(side).min().unwrap_or(alone)
+        };
+        let wanted = TerminalSize {
             rows: least(|size| size.rows, ROWS),
             columns: least(|size| size.columns, COLUMNS),
         };
         if wanted != state.size {
             state.size = wanted;
-            let Size { rows, columns } = state.display.resize(wanted);
+            let TerminalSize { rows, columns } = state.display.resize(wanted);
             state.changes += 1;
             let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
             // The program is told by a signal.
@@ -138,7 +142,7 @@ pub(super) fn listen(socket: &Path) -> io::Result<UnixListener> {
 }
 
 /// Serves whoever connects, as long as the process lives.
-pub(super) fn serve(listener: &UnixListener, desk: &Arc<Desk>) {
+pub(super) fn serve(listener: &UnixListener, desk: &Arc<SessionServer>) {
     loop {
         let Ok((stream, _)) = listener.accept() else {
             // Out of file descriptors, most likely: some will be free again.
@@ -163,32 +167,35 @@ pub(super) fn serve(listener: &UnixListener, desk: &Arc<Desk>) {
     }
 }
 
-fn talk(mut stream: UnixStream, desk: &Arc<Desk>, number: u64) -> Result<(), FrameError> {
+fn talk(mut stream: UnixStream, desk: &Arc<SessionServer>, number: u64) -> Result<(), FrameError> {
     stream.set_read_timeout(Some(LIMIT))?;
     stream.set_write_timeout(Some(LIMIT))?;
-    let asked: Asked = match frame::read(&mut stream) {
+    let asked: RequestFrame = match frame::read(&mut stream) {
         Ok(asked) => asked,
         Err(FrameError::NotJson(error)) => {
-            return frame::write(&mut stream, &Answer::Refused(error.to_string()));
+            return frame::write(&mut stream, &SessionReply::Refused(error.to_string()));
         }
         Err(error) => return Err(error),
     };
     let answer = if asked.v == TERMINAL_VERSION {
         match asked.what {
-            Request::Screen => Answer::Text(desk.state().display.text()),
-            Request::Cursor => Answer::Text(desk.state().display.cursor()),
-            Request::Coloured => Answer::Text(desk.state().display.coloured()),
-            Request::History => Answer::Text(desk.state().display.history()),
-            Request::Paste(text) => {
+            SessionRequest::Screen => SessionReply::Text(desk.state().display.text()),
+            SessionRequest::Cursor => SessionReply::Text(desk.state().display.cursor()),
+            SessionRequest::Coloured => SessionReply::Text(desk.state().display.coloured()),
+            SessionRequest::History => SessionReply::Text(desk.state().display.history()),
+            SessionRequest::Paste(text) => {
                 let bytes = desk.state().display.paste(&text);
                 typed(desk, bytes)
             }
-            Request::Press(key) => {
+            SessionRequest::Press(key) => {
                 let bytes = desk.state().display.key(key);
-                bytes.map_or_else(|error| Answer::Refused(error.to_string()), |it| typed(desk, it))
+                bytes.map_or_else(
+                    |error| SessionReply::Refused(error.to_string()),
+                    |it| typed(desk, it),
+                )
             }
-            Request::Attach(size) => {
-                frame::write(&mut stream, &Answer::Done)?;
+            SessionRequest::Attach(size) => {
+                frame::write(&mut stream, &SessionReply::Done)?;
                 desk.seat(number, Some(size));
                 let ended = sit(&stream, desk, number);
                 desk.seat(number, None);
@@ -196,20 +203,20 @@ fn talk(mut stream: UnixStream, desk: &Arc<Desk>, number: u64) -> Result<(), Fra
             }
         }
     } else {
-        Answer::Refused(format!("it has a different version ({TERMINAL_VERSION})"))
+        SessionReply::Refused(format!("it has a different version ({TERMINAL_VERSION})"))
     };
     frame::write(&mut stream, &answer)
 }
 
-fn typed(desk: &Desk, bytes: Vec<u8>) -> Answer {
+fn typed(desk: &SessionServer, bytes: Vec<u8>) -> SessionReply {
     if desk.typed.whole(bytes) {
-        return Answer::Done;
+        return SessionReply::Done;
     }
-    Answer::Refused("the program does not read its input".to_owned())
+    SessionReply::Refused("the program does not read its input".to_owned())
 }
 
 /// Somebody sits at the terminal: one thread takes what they type, this one shows.
-fn sit(stream: &UnixStream, desk: &Arc<Desk>, number: u64) -> Result<(), FrameError> {
+fn sit(stream: &UnixStream, desk: &Arc<SessionServer>, number: u64) -> Result<(), FrameError> {
     let mut from = stream.try_clone()?;
     from.set_read_timeout(None)?;
     let theirs = Arc::clone(desk);
@@ -221,19 +228,19 @@ fn sit(stream: &UnixStream, desk: &Arc<Desk>, number: u64) -> Result<(), FrameEr
     shown
 }
 
-fn take(from: &mut UnixStream, desk: &Desk, number: u64) {
-    while let Ok(what) = frame::read::<FromPerson>(from) {
+fn take(from: &mut UnixStream, desk: &SessionServer, number: u64) {
+    while let Ok(what) = frame::read::<ClientInput>(from) {
         match what {
-            FromPerson::Typed(bytes) => desk.typed.aside(bytes),
-            FromPerson::Resized(size) => desk.seat(number, Some(size)),
+            ClientInput::Typed(bytes) => desk.typed.aside(bytes),
+            ClientInput::Resized(size) => desk.seat(number, Some(size)),
         }
     }
     // Nobody is at the other end any more.
     desk.seat(number, None);
 }
 
-fn show(mut to: &UnixStream, desk: &Desk, number: u64) -> Result<(), FrameError> {
-    let mut shown = Shown::default();
+fn show(mut to: &UnixStream, desk: &SessionServer, number: u64) -> Result<(), FrameError> {
+    let mut shown = TerminalView::default();
     let mut seen = None;
     loop {
         let mut state = desk.state();
@@ -247,10 +254,10 @@ fn show(mut to: &UnixStream, desk: &Desk, number: u64) -> Result<(), FrameError>
         let (text, is_over) = (state.display.show(&mut shown), state.is_over);
         drop(state);
         if !text.is_empty() {
-            frame::write(&mut to, &ToPerson::Shown(text))?;
+            frame::write(&mut to, &ClientOutput::Shown(text))?;
         }
         if is_over {
-            return frame::write(&mut to, &ToPerson::Over);
+            return frame::write(&mut to, &ClientOutput::Over);
         }
         thread::sleep(FRAME);
     }

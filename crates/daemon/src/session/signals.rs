@@ -9,7 +9,7 @@ use signal_hook::low_level::{pipe, unregister};
 
 /// Hears signals as long as it lives.
 #[derive(Debug)]
-pub(super) struct Signals {
+pub(super) struct SessionSignals {
     /// A byte in it says that the person's terminal has another size.
     pub(super) resized: UnixStream,
     /// A byte in it says that we are to end.
@@ -17,7 +17,7 @@ pub(super) struct Signals {
     registered: Vec<SigId>,
 }
 
-impl Signals {
+impl SessionSignals {
     /// Begins to hear them.
     pub(super) fn heed() -> io::Result<Self> {
         let (resized, tell_resized) = UnixStream::pair()?;
@@ -32,7 +32,7 @@ impl Signals {
     }
 }
 
-impl Drop for Signals {
+impl Drop for SessionSignals {
     fn drop(&mut self) {
         for id in self.registered.drain(..) {
             unregister(id);

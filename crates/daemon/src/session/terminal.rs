@@ -20,9 +20,9 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::end::keep_screen;
-use super::serve::{self, Desk, SIZE};
-use super::typed::Typed;
-use crate::task::{self, keeper};
+use super::key_queue::KeyQueue;
+use super::serve::{self, SIZE, SessionServer};
+use crate::task::{self, supervisor};
 
 /// What the terminal calls itself.
 const TERM: &str = "xterm-256color";
@@ -63,10 +63,10 @@ fn keep(folder: &Path, socket: &Path) -> io::Result<()> {
     let _ = rustix::process::setsid();
     let (master, slave) = open()?;
     let mut child = start_keeper(folder, slave)?;
-    let typed = Typed::start(File::from(master.try_clone()?));
+    let typed = KeyQueue::start(File::from(master.try_clone()?));
     let (over, tell_over) = UnixStream::pair()?;
     let reader = File::from(master.try_clone()?);
-    let desk = Arc::new(Desk::new(master, typed));
+    let desk = Arc::new(SessionServer::new(master, typed));
     let eyes = {
         let desk = Arc::clone(&desk);
         thread::spawn(move || read(reader, &over, &desk))
@@ -97,7 +97,7 @@ fn start_keeper(folder: &Path, slave: OwnedFd) -> io::Result<Child> {
     Command::new(std::env::current_exe()?)
         .arg(task::ARGUMENT)
         .arg(folder)
-        .arg(keeper::TAKES_TERMINAL)
+        .arg(supervisor::TAKES_TERMINAL)
         .env("TERM", TERM)
         .env("COLORTERM", "truecolor")
         .env_remove("TERM_PROGRAM")
@@ -123,7 +123,7 @@ fn wait_for_claim(folder: &Path, keeper: &mut Child) -> io::Result<bool> {
 }
 
 /// Reads what is printed, until the keeper is gone and all it printed is read.
-fn read(mut terminal: File, over: &UnixStream, desk: &Desk) {
+fn read(mut terminal: File, over: &UnixStream, desk: &SessionServer) {
     let mut buffer = [0; 16 * 1024];
     let mut left = LAST_WORDS;
     loop {

@@ -13,7 +13,7 @@
 use std::io::Write as _;
 use std::str;
 
-use anyhook_engine::journal::line::{Line, LineFault, end_with_sum};
+use anyhook_engine::journal::line::{JournalLine, LineFault, end_with_sum};
 use anyhook_model::json::{PARSER_DEPTH_LIMIT, depth};
 use serde::Serialize;
 use serde_json::Value;
@@ -98,7 +98,7 @@ fn write_value(value: &impl Serialize, line: &mut Vec<u8>) -> Result<(), String>
 /// line of our form the sum must be right.
 pub(super) fn version_of(file: &[u8]) -> Option<u64> {
     let line = file.split(|byte| *byte == b'\n').next()?;
-    if Line::of_segment(line).err() == Some(LineFault::Changed) {
+    if JournalLine::of_segment(line).err() == Some(LineFault::Changed) {
         return None;
     }
     let kinds: [&[u8]; 2] = [STORE, SNAPSHOT];
@@ -107,7 +107,7 @@ pub(super) fn version_of(file: &[u8]) -> Option<u64> {
 
 /// Reads a segment's first line, without its line break.
 pub(super) fn read_header(line: &[u8]) -> Result<Header, LineFault> {
-    let text = Line::of_segment(line)?.text();
+    let text = JournalLine::of_segment(line)?.text();
     let (header, rest) = head(text, STORE, b",\"first\":").ok_or(LineFault::NoRecord)?;
     if rest.is_empty() { Ok(header) } else { Err(LineFault::NoRecord) }
 }
@@ -115,7 +115,7 @@ pub(super) fn read_header(line: &[u8]) -> Result<Header, LineFault> {
 /// Reads a snapshot: its head, and its state as JSON.
 pub(super) fn read_snapshot(file: &[u8]) -> Result<(Header, &[u8]), LineFault> {
     let line = file.strip_suffix(b"\n").ok_or(LineFault::Torn)?;
-    let text = Line::of_segment(line)?.text();
+    let text = JournalLine::of_segment(line)?.text();
     let (header, rest) = head(text, SNAPSHOT, b",\"through\":").ok_or(LineFault::NoRecord)?;
     let state = rest.strip_prefix(b",\"state\":").ok_or(LineFault::NoRecord)?;
     Ok((header, state))
@@ -130,7 +130,7 @@ fn head<'text>(text: &'text [u8], kind: &[u8], number: &[u8]) -> Option<(Header,
 
 /// Takes an entry's line apart, without its line break.
 pub(super) fn read_entry(line: &[u8]) -> Result<EntryLine<'_>, LineFault> {
-    let text = Line::of_segment(line)?.text();
+    let text = JournalLine::of_segment(line)?.text();
     let take = || {
         let (sequence, text) = digits(text.strip_prefix(b"{\"n\":")?)?;
         let (batch, text) = match text.strip_prefix(b",\"batch\":") {

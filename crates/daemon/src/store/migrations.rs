@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::schema::Kind;
+use super::schema::MigratedKind;
 
 /// Version 2 has one kind of session: a visit of a step says only whether its agent's was started.
 /// And what is to be done is in the state's outbox: jobs, which were with their pipelines alone,
 /// notices and lines of the journal.
-pub(super) fn to_2(kind: Kind, mut value: Value) -> Result<Value, String> {
-    if kind == Kind::Entry {
+pub(super) fn to_2(kind: MigratedKind, mut value: Value) -> Result<Value, String> {
+    if kind == MigratedKind::Entry {
         return Ok(value);
     }
     let state = value.as_object_mut().ok_or("the state must be an object")?;

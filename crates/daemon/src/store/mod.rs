@@ -11,7 +11,7 @@
 //! Why not a database: `docs/design/durable-store.md`.
 //!
 //! - Entries have sequence numbers from 1, without a hole. What [`Store::append`] confirmed is there
-//!   after `kill -9` at any moment; with [`Options::sync`] after a power loss, too. Of an append that
+//!   after `kill -9` at any moment; with [`StoreOptions::sync`] after a power loss, too. Of an append that
 //!   was not confirmed a beginning may be there: whole entries, in order.
 //! - Files appear complete or not at all: written under another name, synced, renamed.
 //! - The two newest snapshots are kept, and the log since the older of them: if the newest cannot be
@@ -46,15 +46,15 @@ use serde_json::Value;
 
 pub use error::{Damage, StoreError};
 
-use crate::faults;
+use crate::failpoints;
 use error::cannot;
 use files::{segment_name, snapshot_name};
-use schema::{Kind, Schema};
-use writer::Segment;
+use schema::{MigratedKind, StoreSchema};
+use writer::SegmentWriter;
 
 /// How a store is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct StoreOptions {
     /// Whether an append waits until the disk has it.
     pub sync: bool,
     /// How many bytes a segment has before the next is begun.
@@ -63,7 +63,7 @@ pub struct Options {
     pub snapshot_every: u64,
 }
 
-impl Default for Options {
+impl Default for StoreOptions {
     fn default() -> Self {
         Self { sync: true, segment_bytes: 8 * 1024 * 1024, snapshot_every: 10_000 }
     }
@@ -71,7 +71,7 @@ impl Default for Options {
 
 /// What was in a store when it was opened.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recovered {
+pub struct RecoveredStore {
     /// The state in the snapshot, if there is one.
     pub snapshot: Option<Value>,
     /// What was appended after it, each with its sequence number.
@@ -82,7 +82,7 @@ pub struct Recovered {
 
 /// How far a read could go back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum HistoryReach {
     /// Everything was read.
     Complete,
     /// Nothing was read: the log begins later now, with this entry.
@@ -93,9 +93,9 @@ pub enum Reach {
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
-    options: Options,
-    schema: Schema,
-    segment: Segment,
+    options: StoreOptions,
+    schema: StoreSchema,
+    segment: SegmentWriter,
     /// The last sequence that was confirmed.
     last: u64,
     /// The last sequence that a snapshot covers.
@@ -119,7 +119,10 @@ impl Drop for Store {
 
 impl Store {
     /// Opens the store in a folder, which is made if it is missing, and takes it for this process.
-    pub fn open(folder: &Path, options: Options) -> Result<(Self, Recovered), StoreError> {
+    pub fn open(
+        folder: &Path,
+        options: StoreOptions,
+    ) -> Result<(Self, RecoveredStore), StoreError> {
         Self::open_as(folder, options, schema::CURRENT)
     }
 
@@ -134,9 +137,9 @@ impl Store {
 
     fn open_as(
         folder: &Path,
-        options: Options,
-        schema: Schema,
-    ) -> Result<(Self, Recovered), StoreError> {
+        options: StoreOptions,
+        schema: StoreSchema,
+    ) -> Result<(Self, RecoveredStore), StoreError> {
         files::make_folder(folder)?;
         let lock = files::lock(folder)?;
         let mut survey = recovery::survey(folder, &schema)?;
@@ -156,9 +159,9 @@ impl Store {
                 let file = OpenOptions::new().read(true).write(true).open(&path);
                 let file = file.map_err(cannot("opened", &path))?;
                 let reserved = file.metadata().map_err(cannot("read", &path))?.len();
-                Segment { file, path, first: open.first, end: open.end as u64, reserved }
+                SegmentWriter { file, path, first: open.first, end: open.end as u64, reserved }
             }
-            None => Segment::begin(folder, &schema, survey.last + 1)?,
+            None => SegmentWriter::begin(folder, &schema, survey.last + 1)?,
         };
         let store = Self {
             folder: folder.to_owned(),
@@ -174,7 +177,7 @@ impl Store {
         };
         store.tidy()?;
         let snapshot = survey.snapshot.map(|(_, state)| state);
-        Ok((store, Recovered { snapshot, entries: survey.entries, notes }))
+        Ok((store, RecoveredStore { snapshot, entries: survey.entries, notes }))
     }
 
     /// Returns the last sequence number that was given; 0 if there is none.
@@ -220,7 +223,7 @@ impl Store {
         if self.last >= self.segment.first && (is_full || self.segment.first <= self.covered) {
             self.rotate()?;
         }
-        faults::point("store.append.begun");
+        failpoints::point("store.append.begun");
         let segment = &mut self.segment;
         let fill_to = if self.options.sync { self.options.segment_bytes } else { 0 };
         if let Err(error) = segment.write(lines, fill_to) {
@@ -230,7 +233,7 @@ impl Store {
             }
             return Err(error);
         }
-        faults::point("store.append.written");
+        failpoints::point("store.append.written");
         if self.options.sync
             && let Err(error) = segment.file.sync_data()
         {
@@ -241,7 +244,7 @@ impl Store {
             self.poisoned = Some(error.to_string());
             return Err(error);
         }
-        faults::point("store.append.synced");
+        failpoints::point("store.append.synced");
         segment.end += length;
         Ok(())
     }
@@ -257,25 +260,25 @@ impl Store {
     /// If it fails, the log still has everything, and the next snapshot is due as if it had not.
     pub fn snapshot(&mut self, state: &impl Serialize) -> Result<(), StoreError> {
         self.refuse_if_poisoned()?;
-        faults::point("store.snapshot.begun");
+        failpoints::point("store.snapshot.begun");
         self.snapshot_due = self.last.saturating_add(self.options.snapshot_every);
         let text = line::snapshot(self.schema.version, self.last, state);
         let text = text.map_err(StoreError::NotJson)?;
         self.sync_segment()?;
         let path = self.folder.join(snapshot_name(self.last));
         let unfinished = files::begin(&path, &text)?;
-        faults::point("store.snapshot.written");
+        failpoints::point("store.snapshot.written");
         unfinished.file.sync_all().map_err(cannot("synced", &path))?;
-        faults::point("store.snapshot.synced");
+        failpoints::point("store.snapshot.synced");
         unfinished.put(&path).map_err(cannot("renamed", &path))?;
-        faults::point("store.snapshot.renamed");
+        failpoints::point("store.snapshot.renamed");
         files::sync_folder(&self.folder)?;
-        faults::point("store.snapshot.folder_synced");
+        failpoints::point("store.snapshot.folder_synced");
         self.covered = self.last;
         if self.last >= self.segment.first {
             self.rotate()?;
         }
-        faults::point("store.snapshot.rotated");
+        failpoints::point("store.snapshot.rotated");
         self.tidy()
     }
 
@@ -284,14 +287,14 @@ impl Store {
         &self,
         sequence: u64,
         take: &mut dyn FnMut(u64, Value),
-    ) -> Result<Reach, StoreError> {
+    ) -> Result<HistoryReach, StoreError> {
         if sequence >= self.last {
-            return Ok(Reach::Complete);
+            return Ok(HistoryReach::Complete);
         }
         let segments = files::list(&self.folder)?.segments;
         match segments.first() {
             Some(oldest) if *oldest <= sequence + 1 => {}
-            oldest => return Ok(Reach::BeginsAt(oldest.copied().unwrap_or(self.last + 1))),
+            oldest => return Ok(HistoryReach::BeginsAt(oldest.copied().unwrap_or(self.last + 1))),
         }
         let begin = segments.partition_point(|first| *first <= sequence + 1) - 1;
         for first in &segments[begin..] {
@@ -307,10 +310,13 @@ impl Store {
                 return Err(Damage { file: path, line, byte, why: fault.why }.into());
             }
             for (sequence, entry) in scan.entries {
-                take(sequence, self.schema.migrate(&path, scan.version, Kind::Entry, entry)?);
+                take(
+                    sequence,
+                    self.schema.migrate(&path, scan.version, MigratedKind::Entry, entry)?,
+                );
             }
         }
-        Ok(Reach::Complete)
+        Ok(HistoryReach::Complete)
     }
 
     fn refuse_if_poisoned(&self) -> Result<(), StoreError> {
@@ -338,7 +344,7 @@ impl Store {
     fn rotate(&mut self) -> Result<(), StoreError> {
         self.sync_segment()?;
         let first = self.last + 1;
-        match Segment::begin(&self.folder, &self.schema, first) {
+        match SegmentWriter::begin(&self.folder, &self.schema, first) {
             Ok(segment) => {
                 let mut closed = std::mem::replace(&mut self.segment, segment);
                 // Only for the looks of it.
@@ -361,14 +367,14 @@ impl Store {
         let Some(kept) = listing.snapshots.len().checked_sub(2) else { return Ok(()) };
         for through in &listing.snapshots[..kept] {
             files::remove(&self.folder.join(snapshot_name(*through)))?;
-            faults::point("store.tidy.snapshot_removed");
+            failpoints::point("store.tidy.snapshot_removed");
         }
         let fallback = listing.snapshots[kept];
         // Oldest first: stopped in between, what is left has no hole.
         for pair in listing.segments.windows(2) {
             if pair[1] <= fallback + 1 {
                 files::remove(&self.folder.join(segment_name(pair[0])))?;
-                faults::point("store.tidy.segment_removed");
+                failpoints::point("store.tidy.segment_removed");
             }
         }
         Ok(())

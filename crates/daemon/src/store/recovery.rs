@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::error::{Damage, StoreError, cannot};
 use super::files::{self, Listing, segment_name, snapshot_name};
-use super::schema::{Kind, Schema};
+use super::schema::{MigratedKind, StoreSchema};
 use super::{line, segment};
-use crate::faults;
+use crate::failpoints;
 
 /// What a store holds.
 #[derive(Debug, Default)]
@@ -69,28 +69,28 @@ pub(super) enum Remedy {
 
 /// Why a survey did not come to its end.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum ScanError {
     Broken(Broken),
     Other(StoreError),
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for ScanError {
     fn from(error: StoreError) -> Self {
         Self::Other(error)
     }
 }
 
-impl From<Refusal> for StoreError {
-    fn from(refusal: Refusal) -> Self {
+impl From<ScanError> for StoreError {
+    fn from(refusal: ScanError) -> Self {
         match refusal {
-            Refusal::Broken(broken) => broken.damage.into(),
-            Refusal::Other(error) => error,
+            ScanError::Broken(broken) => broken.damage.into(),
+            ScanError::Other(error) => error,
         }
     }
 }
 
 /// Reads all of it; touches nothing.
-pub(super) fn survey(folder: &Path, schema: &Schema) -> Result<Survey, Refusal> {
+pub(super) fn survey(folder: &Path, schema: &StoreSchema) -> Result<Survey, ScanError> {
     let mut survey = Survey { listing: files::list(folder)?, ..Survey::default() };
     refuse_newer(folder, &survey.listing, schema)?;
     survey.find_snapshot(folder, schema)?;
@@ -100,7 +100,7 @@ pub(super) fn survey(folder: &Path, schema: &Schema) -> Result<Survey, Refusal> 
 }
 
 /// Refuses what a newer program wrote, before anything else is judged.
-fn refuse_newer(folder: &Path, listing: &Listing, schema: &Schema) -> Result<(), StoreError> {
+fn refuse_newer(folder: &Path, listing: &Listing, schema: &StoreSchema) -> Result<(), StoreError> {
     for first in &listing.segments {
         let path = folder.join(segment_name(*first));
         let mut head = Vec::new();
@@ -111,7 +111,7 @@ fn refuse_newer(folder: &Path, listing: &Listing, schema: &Schema) -> Result<(),
     Ok(())
 }
 
-fn refuse_if_newer(path: &Path, text: &[u8], schema: &Schema) -> Result<(), StoreError> {
+fn refuse_if_newer(path: &Path, text: &[u8], schema: &StoreSchema) -> Result<(), StoreError> {
     match line::version_of(text) {
         Some(version) if version > u64::from(schema.version) => {
             Err(StoreError::Newer { file: path.to_owned(), version, known: schema.version })
@@ -120,9 +120,9 @@ fn refuse_if_newer(path: &Path, text: &[u8], schema: &Schema) -> Result<(), Stor
     }
 }
 
-fn broken(file: &Path, line: u64, byte: usize, why: String, remedy: Remedy) -> Refusal {
+fn broken(file: &Path, line: u64, byte: usize, why: String, remedy: Remedy) -> ScanError {
     let damage = Damage { file: file.to_owned(), line, byte: byte as u64, why };
-    Refusal::Broken(Broken { damage, remedy })
+    ScanError::Broken(Broken { damage, remedy })
 }
 
 impl Survey {
@@ -131,7 +131,7 @@ impl Survey {
         self.snapshot.as_ref().map_or(0, |(through, _)| *through)
     }
 
-    fn find_snapshot(&mut self, folder: &Path, schema: &Schema) -> Result<(), StoreError> {
+    fn find_snapshot(&mut self, folder: &Path, schema: &StoreSchema) -> Result<(), StoreError> {
         for through in self.listing.snapshots.iter().rev().copied() {
             let path = folder.join(snapshot_name(through));
             let bytes = fs::read(&path).map_err(cannot("read", &path))?;
@@ -140,7 +140,8 @@ impl Survey {
                 .and_then(|(header, state)| Ok((header, line::read_value(state)?)));
             match read {
                 Ok((header, state)) if header.sequence == through => {
-                    let state = schema.migrate(&path, header.version, Kind::Snapshot, state)?;
+                    let state =
+                        schema.migrate(&path, header.version, MigratedKind::Snapshot, state)?;
                     self.saw_version(header.version);
                     self.snapshot = Some((through, state));
                     return Ok(());
@@ -159,7 +160,7 @@ impl Survey {
         self.oldest_version = Some(self.oldest_version.map_or(version, |old| old.min(version)));
     }
 
-    fn read_log(&mut self, folder: &Path, schema: &Schema) -> Result<(), Refusal> {
+    fn read_log(&mut self, folder: &Path, schema: &StoreSchema) -> Result<(), ScanError> {
         let segments = self.listing.segments.clone();
         let covered = self.covered();
         let Some(oldest) = segments.first().copied() else { return self.without_log(folder) };
@@ -198,7 +199,7 @@ impl Survey {
                 self.saw_version(scan.version);
             }
             for (sequence, entry) in scan.entries {
-                let entry = schema.migrate(&path, scan.version, Kind::Entry, entry)?;
+                let entry = schema.migrate(&path, scan.version, MigratedKind::Entry, entry)?;
                 self.entries.push((sequence, entry));
             }
             end_of_log = scan.last;
@@ -210,7 +211,7 @@ impl Survey {
     }
 
     /// A snapshot is written when all it covers is on the disk: the log must go as far.
-    fn check_end(&self, folder: &Path) -> Result<(), Refusal> {
+    fn check_end(&self, folder: &Path) -> Result<(), ScanError> {
         let Some(newest) = self.listing.snapshots.last().copied().filter(|it| *it > self.last)
         else {
             return Ok(());
@@ -231,7 +232,7 @@ impl Survey {
     }
 
     /// There is no segment: all is well only if there never was anything.
-    fn without_log(&self, folder: &Path) -> Result<(), Refusal> {
+    fn without_log(&self, folder: &Path) -> Result<(), ScanError> {
         let Some(newest) = self.listing.snapshots.last() else { return Ok(()) };
         let remedy = match &self.snapshot {
             Some((through, _)) => Remedy::Begin(through + 1),
@@ -244,17 +245,17 @@ impl Survey {
     /// Puts the folder in order: what was not finished goes, what is damaged is moved aside. Returns
     /// what was done, in words.
     pub fn settle(&mut self, folder: &Path) -> Result<Vec<String>, StoreError> {
-        faults::point("store.recover.surveyed");
+        failpoints::point("store.recover.surveyed");
         let mut notes = Vec::new();
         for path in &self.listing.unfinished {
             files::remove(path)?;
-            faults::point("store.recover.leftover_removed");
+            failpoints::point("store.recover.leftover_removed");
         }
         for (through, why) in &self.bad_snapshots {
             let name = snapshot_name(*through);
             let aside = files::move_aside(&folder.join(&name))?;
             self.listing.snapshots.retain(|other| other != through);
-            faults::point("store.recover.snapshot_moved");
+            failpoints::point("store.recover.snapshot_moved");
             notes.push(format!(
                 "`{name}` could not be used ({why}) and was renamed to `{aside}`; nothing is lost: \
                  the state was rebuilt from earlier data"
@@ -297,10 +298,10 @@ pub(super) fn cut(path: &Path, end: usize) -> Result<Option<(usize, String)>, St
     }
     let tail = segment::without_fill(&bytes).get(end..).unwrap_or_default();
     let aside = files::keep_aside(path, tail)?;
-    faults::point("store.recover.tail_copied");
+    failpoints::point("store.recover.tail_copied");
     let file = OpenOptions::new().write(true).open(path).map_err(cannot("opened", path))?;
     file.set_len(end as u64).map_err(cannot("cut", path))?;
     file.sync_all().map_err(cannot("synced", path))?;
-    faults::point("store.recover.tail_cut");
+    failpoints::point("store.recover.tail_cut");
     Ok(Some((tail.len(), aside)))
 }

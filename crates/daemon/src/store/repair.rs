@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::error::StoreError;
 use super::files::{self, segment_name, snapshot_name};
-use super::recovery::{Refusal, Remedy, cut, survey};
-use super::schema::{self, Schema};
-use super::writer::Segment;
-use crate::faults;
+use super::recovery::{Remedy, ScanError, cut, survey};
+use super::schema::{self, StoreSchema};
+use super::writer::SegmentWriter;
+use crate::failpoints;
 
 /// Keeps what is valid and moves the rest aside. Returns what was done, in words: nothing if the
 /// store is whole.
@@ -19,10 +19,10 @@ pub(super) fn repair(folder: &Path) -> Result<Vec<String>, StoreError> {
     loop {
         let broken = match survey(folder, &schema) {
             Ok(_) => return Ok(notes),
-            Err(Refusal::Broken(broken)) => broken,
-            Err(Refusal::Other(error)) => return Err(error),
+            Err(ScanError::Broken(broken)) => broken,
+            Err(ScanError::Other(error)) => return Err(error),
         };
-        faults::point("store.repair.surveyed");
+        failpoints::point("store.repair.surveyed");
         notes.push(broken.damage.to_string());
         apply(folder, &schema, broken.remedy, &mut notes)?;
         files::sync_folder(folder)?;
@@ -32,7 +32,7 @@ pub(super) fn repair(folder: &Path) -> Result<Vec<String>, StoreError> {
 /// Each remedy takes files or bytes away or adds the segment that is missing: there is an end to it.
 fn apply(
     folder: &Path,
-    schema: &Schema,
+    schema: &StoreSchema,
     remedy: Remedy,
     notes: &mut Vec<String>,
 ) -> Result<(), StoreError> {
@@ -40,7 +40,7 @@ fn apply(
         Remedy::MoveSnapshots(snapshots) => {
             for through in snapshots {
                 move_aside(folder, &snapshot_name(through), notes)?;
-                faults::point("store.repair.snapshot_moved");
+                failpoints::point("store.repair.snapshot_moved");
             }
         }
         Remedy::MoveSegments(segments) => move_segments(folder, segments, notes)?,
@@ -54,9 +54,9 @@ fn apply(
             if let Some((bytes, aside)) = cut(&folder.join(&name), end)? {
                 notes.push(format!("moved the last {bytes} bytes of `{name}` to `{aside}`"));
             }
-            faults::point("store.repair.tail_moved");
+            failpoints::point("store.repair.tail_moved");
         }
-        Remedy::Begin(first) => drop(Segment::begin(folder, schema, first)?),
+        Remedy::Begin(first) => drop(SegmentWriter::begin(folder, schema, first)?),
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ fn move_segments(
 ) -> Result<(), StoreError> {
     for first in segments {
         move_aside(folder, &segment_name(first), notes)?;
-        faults::point("store.repair.segment_moved");
+        failpoints::point("store.repair.segment_moved");
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ pub const VERSION: u32 = 2;
 
 /// What a migration is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MigratedKind {
     /// One entry of the log.
     Entry,
     /// The state in a snapshot.
@@ -27,12 +27,12 @@ pub struct Migration {
     /// The version it begins with.
     pub from: u32,
     /// What it makes of an entry or a state; in words what it cannot read.
-    pub apply: fn(Kind, Value) -> Result<Value, String>,
+    pub apply: fn(MigratedKind, Value) -> Result<Value, String>,
 }
 
 /// A version, and the way to it from each older one.
 #[derive(Clone, Copy, Debug)]
-pub struct Schema {
+pub struct StoreSchema {
     /// What is written.
     pub version: u32,
     /// One step for each older version that is still read.
@@ -40,16 +40,16 @@ pub struct Schema {
 }
 
 /// What this program writes, and the older versions it reads.
-pub const CURRENT: Schema =
-    Schema { version: VERSION, migrations: &[Migration { from: 1, apply: migrations::to_2 }] };
+pub const CURRENT: StoreSchema =
+    StoreSchema { version: VERSION, migrations: &[Migration { from: 1, apply: migrations::to_2 }] };
 
-impl Schema {
+impl StoreSchema {
     /// Brings what a file of version `from` holds to this version.
     pub(super) fn migrate(
         &self,
         file: &Path,
         from: u32,
-        kind: Kind,
+        kind: MigratedKind,
         mut value: Value,
     ) -> Result<Value, StoreError> {
         for version in from..self.version {

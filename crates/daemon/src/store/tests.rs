@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use super::*;
 
 /// Small segments, so that few entries fill several.
-const SMALL: Options = Options { sync: false, segment_bytes: 200, snapshot_every: 4 };
+const SMALL: StoreOptions = StoreOptions { sync: false, segment_bytes: 200, snapshot_every: 4 };
 /// Segments that end with a snapshot only.
-const LARGE: Options = Options { sync: false, segment_bytes: 1 << 20, snapshot_every: 4 };
+const LARGE: StoreOptions = StoreOptions { sync: false, segment_bytes: 1 << 20, snapshot_every: 4 };
 
 /// Makes a folder, in memory if that is possible: a disk would only make the tests wait.
 fn scratch() -> tempfile::TempDir {
@@ -31,7 +31,7 @@ fn entries(from: u64, to: u64) -> Vec<Value> {
 }
 
 /// Returns the numbers in what was recovered: the state is the list of all numbers up to it.
-fn numbers(recovered: &Recovered) -> Vec<u64> {
+fn numbers(recovered: &RecoveredStore) -> Vec<u64> {
     let mut numbers: Vec<u64> = match &recovered.snapshot {
         None => Vec::new(),
         Some(state) => serde_json::from_value(state.clone()).unwrap(),
@@ -78,13 +78,13 @@ fn restore(folder: &Path, files: &[(PathBuf, Vec<u8>)]) {
 fn what_was_appended_is_there_again() {
     let scratch = scratch();
     let folder = scratch.path().join("a/store");
-    let (mut store, recovered) = Store::open(&folder, Options::default()).unwrap();
-    assert_eq!(recovered, Recovered::default());
+    let (mut store, recovered) = Store::open(&folder, StoreOptions::default()).unwrap();
+    assert_eq!(recovered, RecoveredStore::default());
     assert_eq!(store.append(&entries(1, 3)).unwrap(), 3);
     assert_eq!(store.append(&entries(1, 0)).unwrap(), 3);
     assert_eq!(store.append(&entries(4, 4)).unwrap(), 4);
     drop(store);
-    let (store, recovered) = Store::open(&folder, Options::default()).unwrap();
+    let (store, recovered) = Store::open(&folder, StoreOptions::default()).unwrap();
     assert_eq!((store.last(), store.folder()), (4, &*folder));
     assert_eq!(numbers(&recovered), up_to(4));
     assert_eq!(recovered.notes, Vec::<String>::new());
@@ -156,7 +156,7 @@ fn a_reader_that_lags_is_told_how_far_back_it_can_go() {
         });
         (reach.unwrap(), read)
     };
-    assert_eq!(read(&store, 0), (Reach::Complete, vec![]));
+    assert_eq!(read(&store, 0), (HistoryReach::Complete, vec![]));
     for number in 1..=10 {
         store.append(&[entry(number)]).unwrap();
         if number % 4 == 0 {
@@ -164,10 +164,10 @@ fn a_reader_that_lags_is_told_how_far_back_it_can_go() {
         }
     }
     for after in 4..12 {
-        assert_eq!(read(&store, after), (Reach::Complete, (after + 1..=10).collect()));
+        assert_eq!(read(&store, after), (HistoryReach::Complete, (after + 1..=10).collect()));
     }
     for after in 0..4 {
-        assert_eq!(read(&store, after), (Reach::BeginsAt(5), vec![]));
+        assert_eq!(read(&store, after), (HistoryReach::BeginsAt(5), vec![]));
     }
 }
 
@@ -201,7 +201,7 @@ fn what_could_not_be_read_again_is_refused() {
 fn a_store_in_doubt_must_be_opened_again() {
     for (device, sync) in [("/dev/full", false), ("/dev/null", true)] {
         let scratch = scratch();
-        let (mut store, _) = Store::open(scratch.path(), Options { sync, ..LARGE }).unwrap();
+        let (mut store, _) = Store::open(scratch.path(), StoreOptions { sync, ..LARGE }).unwrap();
         store.append(&entries(1, 2)).unwrap();
         let real = std::mem::replace(
             &mut store.segment.file,
@@ -246,7 +246,7 @@ fn a_segment_that_could_not_be_begun_is_begun_later() {
 #[test]
 fn what_is_written_ahead_is_no_entry_and_goes_when_a_segment_is_closed() {
     let scratch = scratch();
-    let options = Options { sync: true, segment_bytes: 1000, snapshot_every: 0 };
+    let options = StoreOptions { sync: true, segment_bytes: 1000, snapshot_every: 0 };
     let (mut store, _) = Store::open(scratch.path(), options).unwrap();
     let length = |first: u64| fs::metadata(scratch.path().join(segment_name(first))).unwrap().len();
     store.append(&entries(1, 1)).unwrap();
@@ -312,7 +312,7 @@ proptest! {
     #[test]
     fn a_store_is_a_list(acts in prop::collection::vec(act(), 1..40), segment_bytes in 50..600_u64) {
         let scratch = scratch();
-        let options = Options { sync: false, segment_bytes, snapshot_every: 5 };
+        let options = StoreOptions { sync: false, segment_bytes, snapshot_every: 5 };
         let (mut store, _) = Store::open(scratch.path(), options).unwrap();
         let mut last = 0;
         for act in acts.into_iter().chain([Act::Reopen]) {
@@ -333,10 +333,10 @@ proptest! {
                 Act::Read(after) => {
                     let mut read = Vec::new();
                     match store.read_after(after, &mut |sequence, _| read.push(sequence)).unwrap() {
-                        Reach::Complete => {
+                        HistoryReach::Complete => {
                             prop_assert_eq!(read, (after + 1..=last).collect::<Vec<_>>());
                         }
-                        Reach::BeginsAt(oldest) => prop_assert!(oldest > after + 1 && read.is_empty()),
+                        HistoryReach::BeginsAt(oldest) => prop_assert!(oldest > after + 1 && read.is_empty()),
                     }
                 }
             }

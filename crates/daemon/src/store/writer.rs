@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use super::error::{StoreError, cannot};
 use super::files::{self, segment_name};
 use super::line;
-use super::schema::Schema;
-use crate::faults;
+use super::schema::StoreSchema;
+use crate::failpoints;
 
 /// The segment that is written.
 #[derive(Debug)]
-pub(super) struct Segment {
+pub(super) struct SegmentWriter {
     pub file: File,
     pub path: PathBuf,
     pub first: u64,
@@ -29,21 +29,21 @@ pub(super) struct Segment {
 /// to wait for what everybody else has written.
 const RESERVE: u64 = 1024 * 1024;
 
-impl Segment {
+impl SegmentWriter {
     /// Makes a segment that begins with a sequence.
-    pub fn begin(folder: &Path, schema: &Schema, first: u64) -> Result<Self, StoreError> {
-        faults::point("store.rotate.begun");
+    pub fn begin(folder: &Path, schema: &StoreSchema, first: u64) -> Result<Self, StoreError> {
+        failpoints::point("store.rotate.begun");
         let path = folder.join(segment_name(first));
         let mut header = Vec::with_capacity(128);
         line::write_header(schema.version, first, &mut header);
         let unfinished = files::begin(&path, &header)?;
-        faults::point("store.rotate.written");
+        failpoints::point("store.rotate.written");
         unfinished.file.sync_all().map_err(cannot("synced", &path))?;
-        faults::point("store.rotate.synced");
+        failpoints::point("store.rotate.synced");
         let file = unfinished.put(&path).map_err(cannot("renamed", &path))?;
-        faults::point("store.rotate.renamed");
+        failpoints::point("store.rotate.renamed");
         files::sync_folder(folder)?;
-        faults::point("store.rotate.done");
+        failpoints::point("store.rotate.done");
         let end = header.len() as u64;
         Ok(Self { file, path, first, end, reserved: end })
     }
@@ -52,9 +52,9 @@ impl Segment {
     /// beyond `fill_to`.
     pub fn write(&mut self, lines: &mut Vec<u8>, fill_to: u64) -> io::Result<()> {
         let length = lines.len();
-        if faults::is_due("store.append.half") {
+        if failpoints::is_due("store.append.half") {
             let _ = self.file.write_all_at(&lines[..length / 2], self.end);
-            faults::end();
+            failpoints::end();
         }
         let end = self.end + length as u64;
         if end > self.reserved && end < fill_to {

@@ -12,12 +12,12 @@ use anyhook_model::ProcessName;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::claim::{Claim, Owner};
+use super::claim::{TaskClaim, TaskOwner};
 use super::{
-    ARGUMENT, Ended, PATIENCE, Stand, TASK_VERSION, TaskError, claim, make_folder, read, stand,
-    write_json,
+    ARGUMENT, SHUTDOWN_GRACE, TASK_VERSION, TaskError, TaskResult, TaskStatus, claim, make_folder,
+    read, status, write_json,
 };
-use crate::faults;
+use crate::failpoints;
 
 /// A keeper that has not claimed its task by then is not waited for any longer.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -48,8 +48,8 @@ pub fn begin(folder: &Path, binary: &Path) -> Result<(), TaskError> {
         .current_dir("/")
         .spawn()
         .map_err(|error| not_begun(format!("`{}`: {error}", binary.display())))?;
-    detached::take_leave_of(keeper);
-    faults::point("task.begin.started");
+    detached::remember_detached(keeper);
+    failpoints::point("task.begin.started");
     let said = first_words(answer);
     // What counts is the claim, whoever has it.
     if claim::is_there(folder) {
@@ -88,11 +88,11 @@ pub(crate) fn first_words(mut answer: io::PipeReader) -> io::Result<String> {
 /// Has a task ended with all it has started; its keeper ends then. One that was not begun never is,
 /// and of one whose keeper is gone, what is left is ended here.
 pub fn stop(folder: &Path) -> Result<(), TaskError> {
-    match stand(folder)? {
-        Stand::Running(process) => signal(&process, Signal::TERM),
-        Stand::NotBegun => return forbid(folder),
-        Stand::InDoubt => return end_leftovers(folder).map(drop),
-        Stand::Ended(_) => {}
+    match status(folder)? {
+        TaskStatus::Running(process) => signal(&process, Signal::TERM),
+        TaskStatus::NotBegun => return forbid(folder),
+        TaskStatus::InDoubt => return end_leftovers(folder).map(drop),
+        TaskStatus::Ended(_) => {}
     }
     Ok(())
 }
@@ -104,23 +104,24 @@ pub fn stop(folder: &Path) -> Result<(), TaskError> {
 /// nobody else. Who has cleared their environment and lost their parents is not found; nor is
 /// anybody where the system does not show environments.
 pub fn end_leftovers(folder: &Path) -> Result<bool, TaskError> {
-    if stand(folder)? != Stand::InDoubt {
+    if status(folder)? != TaskStatus::InDoubt {
         return Ok(true);
     }
     let mark = claim::owner(folder)?.and_then(|owner| owner.mark);
     Ok(cfg!(target_os = "linux")
-        && mark.is_some_and(|mark| process_tree::end_marked(&mark, PATIENCE)))
+        && mark.is_some_and(|mark| process_tree::end_marked(&mark, SHUTDOWN_GRACE)))
 }
 
 /// Takes the place of a keeper, so that none can begin the task any more.
 fn forbid(folder: &Path) -> Result<(), TaskError> {
     make_folder(folder)?;
-    let Some(_claim) = Claim::make(folder, &Owner::ours(None)).map_err(TaskError::file(folder))?
+    let Some(_claim) =
+        TaskClaim::make(folder, &TaskOwner::ours(None)).map_err(TaskError::file(folder))?
     else {
         // A keeper was quicker.
         return stop(folder);
     };
-    let ended = Ended {
+    let ended = TaskResult {
         v: TASK_VERSION,
         code: None,
         signal: None,

@@ -12,11 +12,11 @@ use anyhook_engine::process_name;
 use anyhook_model::ProcessName;
 use serde::{Deserialize, Serialize};
 
-use super::{Ended, Stand, TASK_VERSION, TaskError};
+use super::{TASK_VERSION, TaskError, TaskResult, TaskStatus};
 
 /// Who has a task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Owner {
+pub(crate) struct TaskOwner {
     v: u32,
     /// The keeper.
     pub(crate) process: ProcessName,
@@ -25,7 +25,7 @@ pub(crate) struct Owner {
     pub(crate) mark: Option<String>,
 }
 
-impl Owner {
+impl TaskOwner {
     /// Says that this process is the keeper. Where the system does not tell when it was started,
     /// the lock has to do.
     pub(super) fn ours(mark: Option<String>) -> Self {
@@ -38,14 +38,14 @@ impl Owner {
 
 /// A task that is ours to run.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct TaskClaim {
     /// Held for its lock; not inherited by what we start.
     _file: File,
 }
 
-impl Claim {
+impl TaskClaim {
     /// Claims the task; none if somebody else has.
-    pub(super) fn make(folder: &Path, owner: &Owner) -> io::Result<Option<Self>> {
+    pub(super) fn make(folder: &Path, owner: &TaskOwner) -> io::Result<Option<Self>> {
         let mut file = tempfile::Builder::new().prefix(".claim").tempfile_in(folder)?;
         file.as_file().lock()?;
         serde_json::to_writer(&mut file, owner)?;
@@ -74,7 +74,7 @@ pub(crate) fn is_there(folder: &Path) -> bool {
 }
 
 /// Returns who has the task.
-pub(crate) fn owner(folder: &Path) -> Result<Option<Owner>, TaskError> {
+pub(crate) fn owner(folder: &Path) -> Result<Option<TaskOwner>, TaskError> {
     let path = path(folder);
     match fs::read(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes)
@@ -86,41 +86,43 @@ pub(crate) fn owner(folder: &Path) -> Result<Option<Owner>, TaskError> {
 }
 
 /// Tells how a task stands.
-pub fn stand(folder: &Path) -> Result<Stand, TaskError> {
+pub fn status(folder: &Path) -> Result<TaskStatus, TaskError> {
     look(folder, File::try_lock_shared)
 }
 
 /// Waits until a task's keeper is gone, for whatever reason, and tells how it stands then. Nobody
 /// needs to have started it from here.
-pub fn wait(folder: &Path) -> Result<Stand, TaskError> {
+pub fn wait(folder: &Path) -> Result<TaskStatus, TaskError> {
     look(folder, |file| file.lock_shared().map_err(TryLockError::Error))
 }
 
 fn look(
     folder: &Path,
     lock: impl Fn(&File) -> Result<(), TryLockError>,
-) -> Result<Stand, TaskError> {
+) -> Result<TaskStatus, TaskError> {
     let path = path(folder);
     let file = match File::open(&path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Stand::NotBegun),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TaskStatus::NotBegun),
         Err(error) => return Err(TaskError::File { path, error }),
     };
     loop {
         match lock(&file) {
             // The end is written before the lock goes.
-            Ok(()) => return Ok(ended(folder)?.map_or(Stand::InDoubt, Stand::Ended)),
+            Ok(()) => return Ok(ended(folder)?.map_or(TaskStatus::InDoubt, TaskStatus::Ended)),
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(TryLockError::WouldBlock) => {
                 let owner = owner(folder)?;
-                return Ok(owner.map_or(Stand::NotBegun, |owner| Stand::Running(owner.process)));
+                return Ok(
+                    owner.map_or(TaskStatus::NotBegun, |owner| TaskStatus::Running(owner.process))
+                );
             }
             Err(TryLockError::Error(error)) => return Err(TaskError::File { path, error }),
         }
     }
 }
 
-fn ended(folder: &Path) -> Result<Option<Ended>, TaskError> {
+fn ended(folder: &Path) -> Result<Option<TaskResult>, TaskError> {
     let path = folder.join("ended");
     match fs::read(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes)
@@ -137,8 +139,8 @@ mod tests {
 
     use super::*;
 
-    fn nobody() -> Owner {
-        Owner::ours(None)
+    fn nobody() -> TaskOwner {
+        TaskOwner::ours(None)
     }
 
     #[test]
@@ -150,35 +152,35 @@ mod tests {
                 .map(|_| {
                     scope.spawn(|| {
                         start.wait();
-                        Claim::make(folder.path(), &nobody()).unwrap()
+                        TaskClaim::make(folder.path(), &nobody()).unwrap()
                     })
                 })
                 .collect();
             let watcher = scope.spawn(|| {
                 start.wait();
-                std::iter::repeat_with(|| stand(folder.path()).unwrap())
-                    .find(|stand| *stand != Stand::NotBegun)
+                std::iter::repeat_with(|| status(folder.path()).unwrap())
+                    .find(|status| *status != TaskStatus::NotBegun)
             });
             let won: Vec<_> =
                 claims.into_iter().filter_map(|thread| thread.join().unwrap()).collect();
             (won, watcher.join().unwrap().unwrap())
         });
         assert_eq!(won.len(), 1);
-        assert_eq!(seen, Stand::Running(nobody().process));
+        assert_eq!(seen, TaskStatus::Running(nobody().process));
         drop(won);
-        assert_eq!(stand(folder.path()).unwrap(), Stand::InDoubt);
-        assert_eq!(wait(folder.path()).unwrap(), Stand::InDoubt);
-        assert!(Claim::make(folder.path(), &nobody()).unwrap().is_none(), "not even then");
+        assert_eq!(status(folder.path()).unwrap(), TaskStatus::InDoubt);
+        assert_eq!(wait(folder.path()).unwrap(), TaskStatus::InDoubt);
+        assert!(TaskClaim::make(folder.path(), &nobody()).unwrap().is_none(), "not even then");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     }
 
     #[test]
     fn what_cannot_be_read_is_said() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(stand(&folder.path().join("nowhere")).unwrap(), Stand::NotBegun);
-        drop(Claim::make(folder.path(), &nobody()).unwrap());
+        assert_eq!(status(&folder.path().join("nowhere")).unwrap(), TaskStatus::NotBegun);
+        drop(TaskClaim::make(folder.path(), &nobody()).unwrap());
         fs::write(folder.path().join("ended"), "{\"v\":").unwrap();
-        let error = stand(folder.path()).unwrap_err();
+        let error = status(folder.path()).unwrap_err();
         assert!(error.to_string().contains("ended` cannot be read"), "{error}");
     }
 }

@@ -14,8 +14,8 @@
 
 mod begin;
 mod claim;
-pub mod keeper;
 mod output;
+pub mod supervisor;
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhook_engine::atomic_file::AtomicFile;
-use anyhook_engine::run::process_tree::Patience;
+use anyhook_engine::run::process_tree::ShutdownGrace;
 use anyhook_model::ProcessName;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -33,20 +33,20 @@ use serde::{Deserialize, Serialize};
 pub(crate) use begin::{CLAIMED, first_words, signal};
 pub use begin::{begin, end_leftovers, stop};
 pub(crate) use claim::is_there as is_begun;
-pub use claim::{stand, wait};
+pub use claim::{status, wait};
 pub use output::output_end;
 
 /// The argument that makes the program keep a task.
 pub const ARGUMENT: &str = "__keeper";
 
 /// How long a command has to end with all it has started.
-const PATIENCE: Patience = Patience {
+const SHUTDOWN_GRACE: ShutdownGrace = ShutdownGrace {
     grace: Duration::from_secs(5),
     insist: Duration::from_secs(5),
     look_every: Duration::from_millis(20),
 };
 
-/// The version of [`Task`] and [`Ended`].
+/// The version of [`Task`] and [`TaskResult`].
 ///
 /// - 1: the first.
 pub const TASK_VERSION: u32 = 1;
@@ -78,7 +78,7 @@ pub struct Task {
 
 /// How a task ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct TaskResult {
     /// [`TASK_VERSION`].
     pub v: u32,
     /// Its exit code.
@@ -100,7 +100,7 @@ pub struct Ended {
     pub at: Timestamp,
 }
 
-impl Ended {
+impl TaskResult {
     /// Tells whether it ended by itself, and well.
     pub fn is_success(&self) -> bool {
         self.code == Some(0) && !self.timed_out && !self.killed
@@ -109,13 +109,13 @@ impl Ended {
 
 /// How a task stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stand {
+pub enum TaskStatus {
     /// Nobody has begun it.
     NotBegun,
     /// This keeper runs it.
     Running(ProcessName),
     /// It is over.
-    Ended(Ended),
+    Ended(TaskResult),
     /// Its keeper is gone and left no result.
     InDoubt,
 }

@@ -11,7 +11,7 @@ use super::TaskError;
 
 /// How much of the output is kept.
 #[derive(Clone, Copy, Debug)]
-struct Room {
+struct OutputLimit {
     /// Of its beginning: so much.
     beginning: u64,
     /// Of its end: so much, and up to twice as much while it is being printed.
@@ -19,7 +19,7 @@ struct Room {
 }
 
 /// What a command began with tells what it does, and its last words why it failed.
-const ROOM: Room = Room { beginning: 1024 * 1024, end: 16 * 1024 * 1024 };
+const ROOM: OutputLimit = OutputLimit { beginning: 1024 * 1024, end: 16 * 1024 * 1024 };
 
 /// A pipe holds no more than this, so after the exit no more can be waiting in it.
 const PIPE_MOST: usize = 1024 * 1024;
@@ -29,12 +29,12 @@ const PIPE_MOST: usize = 1024 * 1024;
 /// The file is plain text at any time. When it has grown too long it is replaced by one with the
 /// beginning, a line that says how much is left out, and the end; and grows again.
 #[derive(Debug)]
-pub(super) struct Printed {
+pub(super) struct OutputPipe {
     /// None when nobody can print any more.
     pipe: Option<PipeReader>,
     path: PathBuf,
     file: File,
-    room: Room,
+    room: OutputLimit,
     /// How long the file is.
     length: u64,
     /// How long the line is that says how much is left out.
@@ -47,7 +47,7 @@ pub(super) struct Printed {
     lost: u64,
 }
 
-impl Printed {
+impl OutputPipe {
     /// Makes the file, for us alone.
     pub(super) fn make(folder: &Path, pipe: PipeReader) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&pipe, true)?;
@@ -101,7 +101,7 @@ impl Printed {
             return;
         }
         self.length += more;
-        let Room { beginning, end } = self.room;
+        let OutputLimit { beginning, end } = self.room;
         if self.length > beginning + self.line + 2 * end {
             self.is_full = self.leave_out().is_err();
         }
@@ -109,7 +109,7 @@ impl Printed {
 
     /// Leaves out all but the beginning and the end.
     fn leave_out(&mut self) -> io::Result<()> {
-        let Room { beginning, end } = self.room;
+        let OutputLimit { beginning, end } = self.room;
         let left_out = self.left_out + self.length - beginning - self.line - end;
         let line = format!("\n[{left_out} bytes omitted]\n");
         let place = AtomicFile::new(&self.path);
@@ -173,11 +173,11 @@ mod tests {
 
     use super::*;
 
-    const SMALL: Room = Room { beginning: 3, end: 4 };
+    const SMALL: OutputLimit = OutputLimit { beginning: 3, end: 4 };
 
-    fn printed(folder: &Path, room: Room) -> (Printed, io::PipeWriter) {
+    fn printed(folder: &Path, room: OutputLimit) -> (OutputPipe, io::PipeWriter) {
         let (pipe, writer) = io::pipe().unwrap();
-        (Printed { room, ..Printed::make(folder, pipe).unwrap() }, writer)
+        (OutputPipe { room, ..OutputPipe::make(folder, pipe).unwrap() }, writer)
     }
 
     /// Prints pieces, and returns what is in the file after each and at the end.

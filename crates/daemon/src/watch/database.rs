@@ -10,14 +10,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhook_hosts::log::{Doing, LogSays, LogState};
+use anyhook_hosts::log::{Activity, LogObservation, LogState};
 use anyhook_hosts::log_database::LogDatabase;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::places::Host;
-use super::position::{FileId, LogPosition, LogPositions, Row};
-use super::told::{Outlet, Over};
+use super::event_outlet::{EventOutlet, ReceiverGone};
+use super::locations::WatchedHost;
+use super::position::{DatabaseRow, FileId, LogPosition, LogPositions};
 use crate::sqlite::{LONGEST, beside, open};
 
 /// So many sessions are remembered, and so many read in a turn.
@@ -35,12 +35,12 @@ const RETRIES: u32 = 6;
 /// A database of many sessions.
 #[derive(Debug)]
 pub(super) struct Database {
-    host: Host,
+    host: WatchedHost,
     queries: &'static LogDatabase,
     path: PathBuf,
     file: FileId,
     mark: Option<Mark>,
-    sessions: BTreeMap<String, Session>,
+    sessions: BTreeMap<String, DatabaseSession>,
     /// The times in the rows of the newest sessions when they were last read, in milliseconds.
     times: BTreeMap<String, i64>,
     /// Sessions that were silent since are left alone until they change.
@@ -58,15 +58,15 @@ pub(super) struct Database {
 type Mark = [Option<(SystemTime, u64)>; 2];
 
 #[derive(Debug, Default)]
-struct Session {
-    row: Option<Row>,
+struct DatabaseSession {
+    row: Option<DatabaseRow>,
     state: LogState,
-    doing: Option<Doing>,
+    doing: Option<Activity>,
 }
 
-impl Session {
+impl DatabaseSession {
     fn is_at_rest(&self) -> bool {
-        matches!(self.doing, Some(Doing::Idle | Doing::Failed(..)))
+        matches!(self.doing, Some(Activity::Idle | Activity::Failed(..)))
     }
 }
 
@@ -85,8 +85,8 @@ impl From<rusqlite::Error> for Halt {
     }
 }
 
-impl From<Over> for Halt {
-    fn from(_: Over) -> Self {
+impl From<ReceiverGone> for Halt {
+    fn from(_: ReceiverGone) -> Self {
         Self::Over
     }
 }
@@ -95,7 +95,7 @@ impl Database {
     /// Makes the log; sessions that were silent before `from` are ignored until they change, and
     /// those made after `since` are told of from their start.
     pub fn new(
-        (host, queries): (Host, &'static LogDatabase),
+        (host, queries): (WatchedHost, &'static LogDatabase),
         path: PathBuf,
         status: &fs::Metadata,
         (from, since): (Timestamp, Timestamp),
@@ -105,7 +105,7 @@ impl Database {
         let restored = positions.take_sessions(&path.to_string_lossy()).into_iter();
         let sessions = restored.filter(|position| position.file == file).filter_map(|position| {
             let LogPosition { session, row, state, doing, .. } = position;
-            Some((session?, Session { row, state, doing }))
+            Some((session?, DatabaseSession { row, state, doing }))
         });
         Self {
             host,
@@ -144,7 +144,7 @@ impl Database {
     }
 
     /// Reads what is new, and tells it.
-    pub fn turn(&mut self, outlet: &Outlet, pause: Duration) -> Result<(), Over> {
+    pub fn turn(&mut self, outlet: &EventOutlet, pause: Duration) -> Result<(), ReceiverGone> {
         self.due = None;
         self.read = Some(Instant::now());
         let mark = mark(&self.path);
@@ -168,13 +168,13 @@ impl Database {
                 self.due = Some(Instant::now() + wait);
             }
             Err(Halt::Failed) => self.mark = Some(mark),
-            Err(Halt::Over) => return Err(Over),
+            Err(Halt::Over) => return Err(ReceiverGone),
         }
         Ok(())
     }
 
     /// Reads all sessions that may have changed; tells whether there is more.
-    fn read_all(&mut self, outlet: &Outlet) -> Result<bool, Halt> {
+    fn read_all(&mut self, outlet: &EventOutlet) -> Result<bool, Halt> {
         let Some(connection) = open(&self.path, self.queries.tables)? else { return Ok(false) };
         let (changed, times) = self.changed(&connection)?;
         let at_work = self.sessions.iter().filter(|(_, session)| !session.is_at_rest());
@@ -214,8 +214,8 @@ impl Database {
                 let mut state = LogState::of_session(&id);
                 state.work_dir = folder.filter(|folder| folder.len() <= 4096);
                 let is_new = created >= self.since.as_millisecond();
-                let row = is_new.then(Row::default);
-                self.sessions.insert(id.clone(), Session { row, state, doing: None });
+                let row = is_new.then(DatabaseRow::default);
+                self.sessions.insert(id.clone(), DatabaseSession { row, state, doing: None });
             }
             changed.push(id);
         }
@@ -228,7 +228,7 @@ impl Database {
         &mut self,
         connection: &Connection,
         id: &str,
-        outlet: &Outlet,
+        outlet: &EventOutlet,
     ) -> Result<bool, Halt> {
         let Some(session) = self.sessions.get_mut(id) else { return Ok(false) };
         let messages = messages(self.queries, connection, id, session.row.as_ref())?;
@@ -236,7 +236,8 @@ impl Database {
         for (number, (row, data)) in messages.into_iter().enumerate() {
             session.state.waits.clear();
             let mut says = self.host.0.read_log_line(&mut session.state, &data);
-            if number + 1 == count && says.as_ref().is_some_and(|says| says.doing == Doing::Working)
+            if number + 1 == count
+                && says.as_ref().is_some_and(|says| says.doing == Activity::Working)
             {
                 for part in parts(self.queries, connection, &row.id)? {
                     says = self.host.0.read_log_line(&mut session.state, &part).or(says);
@@ -251,7 +252,7 @@ impl Database {
                 path: self.path.to_string_lossy().into_owned(),
                 session: Some(id.to_owned()),
                 file: self.file,
-                head: super::position::Head::default(),
+                head: super::position::FileHead::default(),
                 offset: 0,
                 row: session.row.clone(),
                 state: session.state.clone(),
@@ -259,7 +260,7 @@ impl Database {
                 read: Timestamp::now(),
                 since: self.since,
             };
-            outlet.tell(self.host, LogSays { is_certain: true, ..says }, position)?;
+            outlet.tell(self.host, LogObservation { is_certain: true, ..says }, position)?;
         }
         Ok(count == MESSAGES as usize)
     }
@@ -270,7 +271,7 @@ impl Database {
         if self.sessions.len() <= 2 * kept {
             return;
         }
-        let time = |session: &Session| session.row.as_ref().map_or(0, |row| row.time);
+        let time = |session: &DatabaseSession| session.row.as_ref().map_or(0, |row| row.time);
         let mut times: Vec<i64> = self.sessions.values().map(time).collect();
         times.sort_unstable();
         let oldest = times[times.len() - kept];
@@ -283,11 +284,11 @@ fn messages(
     queries: &LogDatabase,
     connection: &Connection,
     session: &str,
-    from: Option<&Row>,
-) -> Result<Vec<(Row, String)>, rusqlite::Error> {
+    from: Option<&DatabaseRow>,
+) -> Result<Vec<(DatabaseRow, String)>, rusqlite::Error> {
     let read = |row: &rusqlite::Row<'_>| {
         let data: Option<String> = row.get(2)?;
-        Ok((Row { id: row.get(0)?, time: row.get(1)? }, data.unwrap_or_default()))
+        Ok((DatabaseRow { id: row.get(0)?, time: row.get(1)? }, data.unwrap_or_default()))
     };
     let Some(from) = from else {
         let mut statement = connection.prepare(queries.newest_message)?;

@@ -10,14 +10,14 @@ use std::time::{Instant, SystemTime};
 use anyhook_hosts::log_database::LogDatabase;
 use jiff::{SignedDuration, Timestamp};
 
-use super::bell::{Bell, Rung};
 use super::database::Database;
-use super::notices::Notices;
-use super::places::{Meaning, Place, WatchPlaces};
+use super::event_outlet::{EventOutlet, ReceiverGone};
+use super::fs_notifier::FsNotifier;
+use super::locations::{PathMeaning, WatchPlaces, WatchedFolder};
 use super::position::LogPositions;
-use super::tail::{Beginning, Tail, Turn};
-use super::told::{Outlet, Over};
-use super::{WatchOptions, Watched};
+use super::tail::{Tail, TailStart, TailTurn};
+use super::wake_signal::{WakeCause, WakeSignal};
+use super::{LogUpdate, WatchOptions};
 
 /// A log that was silent for longer is not read until it changes.
 const OLD: SignedDuration = SignedDuration::from_hours(24);
@@ -27,11 +27,11 @@ const LAG: SignedDuration = SignedDuration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) struct Follower {
-    places: Vec<Place>,
+    places: Vec<WatchedFolder>,
     options: WatchOptions,
-    bell: Arc<Bell>,
-    notices: Option<Notices>,
-    outlet: Outlet,
+    bell: Arc<WakeSignal>,
+    notices: Option<FsNotifier>,
+    outlet: EventOutlet,
     /// Positions of logs that were not come across yet.
     positions: LogPositions,
     tails: BTreeMap<PathBuf, Tail>,
@@ -50,15 +50,15 @@ impl Follower {
     pub fn new(
         places: WatchPlaces,
         positions: LogPositions,
-        out: SyncSender<Watched>,
+        out: SyncSender<LogUpdate>,
         options: WatchOptions,
-        bell: Arc<Bell>,
+        bell: Arc<WakeSignal>,
     ) -> Self {
         let since = positions.since().unwrap_or_else(Timestamp::now);
         Self {
             places: places.places,
-            notices: options.is_told.then(|| Notices::new(Arc::clone(&bell))).flatten(),
-            outlet: Outlet::new(out, Arc::clone(&bell)),
+            notices: options.is_told.then(|| FsNotifier::new(Arc::clone(&bell))).flatten(),
+            outlet: EventOutlet::new(out, Arc::clone(&bell)),
             options,
             bell,
             positions,
@@ -91,7 +91,7 @@ impl Follower {
                     let next = self.next_due().map_or(next_look, |due| due.min(next_look));
                     self.bell.wait_until(next);
                 }
-                Err(Over) => return,
+                Err(ReceiverGone) => return,
             }
         }
     }
@@ -126,7 +126,7 @@ impl Follower {
     }
 
     /// Takes in how a log looks.
-    fn see(&mut self, place: &Place, path: &Path, status: &fs::Metadata) {
+    fn see(&mut self, place: &WatchedFolder, path: &Path, status: &fs::Metadata) {
         if let Some(queries) = place.place.database() {
             self.see_database(place, queries, path, status);
             return;
@@ -138,7 +138,7 @@ impl Follower {
             return;
         }
         let Some(name) = path.to_str() else { return };
-        let beginning = if self.is_first_look { self.beginning(status) } else { Beginning::Start };
+        let beginning = if self.is_first_look { self.beginning(status) } else { TailStart::Start };
         let mut tail = Tail::new(place.agent, path.to_path_buf(), status, beginning, self.since);
         if let Some(position) = self.positions.take(name, None) {
             tail.restore(&position);
@@ -151,21 +151,21 @@ impl Follower {
     }
 
     /// Returns how a log is read that was there at the start and is not known.
-    fn beginning(&self, status: &fs::Metadata) -> Beginning {
+    fn beginning(&self, status: &fs::Metadata) -> TailStart {
         let time = |time: std::io::Result<SystemTime>| Timestamp::try_from(time.ok()?).ok();
         let is_old = |time: Timestamp| Timestamp::now().duration_since(time) > OLD;
         if time(status.modified()).is_none_or(is_old) {
-            Beginning::Later
+            TailStart::Later
         } else if time(status.created()).is_some_and(|made| self.since.duration_since(made) < LAG) {
-            Beginning::Start
+            TailStart::Start
         } else {
-            Beginning::End
+            TailStart::End
         }
     }
 
     fn see_database(
         &mut self,
-        place: &Place,
+        place: &WatchedFolder,
         queries: &'static LogDatabase,
         path: &Path,
         status: &fs::Metadata,
@@ -182,14 +182,14 @@ impl Follower {
     }
 
     /// Heeds what changed; tells whether folders are to be looked through.
-    fn heed(&mut self, rung: &Rung) -> bool {
+    fn heed(&mut self, rung: &WakeCause) -> bool {
         let mut look_again = false;
         for path in &rung.paths {
             for number in 0..self.places.len() {
                 match self.places[number].meaning(path) {
-                    Meaning::Nothing => {}
-                    Meaning::Folder => look_again = true,
-                    Meaning::Log(log) => self.heed_log(number, &log),
+                    PathMeaning::Nothing => {}
+                    PathMeaning::Folder => look_again = true,
+                    PathMeaning::Log(log) => self.heed_log(number, &log),
                 }
             }
         }
@@ -216,7 +216,7 @@ impl Follower {
     }
 
     /// Gives one log its turn, and tells what is due; tells whether there is more to do at once.
-    fn work(&mut self) -> Result<bool, Over> {
+    fn work(&mut self) -> Result<bool, ReceiverGone> {
         if let Some(path) = self.queue.pop_front() {
             self.queued.remove(&path);
             self.read(&path)?;
@@ -241,16 +241,16 @@ impl Follower {
         Ok(!self.queue.is_empty())
     }
 
-    fn read(&mut self, path: &Path) -> Result<(), Over> {
+    fn read(&mut self, path: &Path) -> Result<(), ReceiverGone> {
         let Some(tail) = self.tails.get_mut(path) else { return Ok(()) };
         let turn = tail.turn(&self.outlet, self.options.quiet)?;
         let is_holding = tail.due().is_some();
         match turn {
-            Turn::Done => {}
-            Turn::More => self.enqueue(path),
-            Turn::Gone => _ = self.tails.remove(path),
+            TailTurn::Done => {}
+            TailTurn::More => self.enqueue(path),
+            TailTurn::Gone => _ = self.tails.remove(path),
         }
-        if is_holding && turn != Turn::Gone {
+        if is_holding && turn != TailTurn::Gone {
             self.holding.insert(path.to_path_buf());
         } else {
             self.holding.remove(path);

@@ -7,17 +7,17 @@
 //! What a log tells goes out with the position behind it: whoever stores the two together misses
 //! nothing after a restart and hears nothing twice.
 
-mod bell;
 mod database;
+mod event_outlet;
 mod follower;
-mod notices;
-mod places;
+mod fs_notifier;
+mod line_reader;
+mod locations;
 mod position;
-mod reading;
 mod tail;
 #[cfg(test)]
 mod tests;
-mod told;
+mod wake_signal;
 
 use std::io;
 use std::sync::Arc;
@@ -27,15 +27,15 @@ use std::time::Duration;
 
 use anyhook_model::BusEvent;
 
-use bell::Bell;
 use follower::Follower;
+use wake_signal::WakeSignal;
 
-pub use places::WatchPlaces;
+pub use locations::WatchPlaces;
 pub use position::{LogPosition, LogPositions};
 
 /// What a log told.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Watched {
+pub struct LogUpdate {
     /// What the agent does.
     pub report: BusEvent,
     /// The position behind it.
@@ -72,7 +72,7 @@ impl Default for WatchOptions {
 /// Watches logs until it is dropped.
 #[derive(Debug)]
 pub struct Watcher {
-    bell: Arc<Bell>,
+    bell: Arc<WakeSignal>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -81,7 +81,7 @@ impl Watcher {
     pub fn start(
         places: WatchPlaces,
         positions: LogPositions,
-        out: SyncSender<Watched>,
+        out: SyncSender<LogUpdate>,
     ) -> io::Result<Self> {
         Self::start_with(places, positions, out, WatchOptions::default())
     }
@@ -92,10 +92,10 @@ impl Watcher {
     pub fn start_with(
         places: WatchPlaces,
         positions: LogPositions,
-        out: SyncSender<Watched>,
+        out: SyncSender<LogUpdate>,
         options: WatchOptions,
     ) -> io::Result<Self> {
-        let bell = Arc::new(Bell::default());
+        let bell = Arc::new(WakeSignal::default());
         let mut follower = Follower::new(places, positions, out, options, Arc::clone(&bell));
         let thread =
             thread::Builder::new().name("log-watcher".to_owned()).spawn(move || follower.run())?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 
-use anyhook_hosts::log::{Doing, LogState};
+use anyhook_hosts::log::{Activity, LogState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -26,14 +26,14 @@ impl FileId {
 
 /// How a file begins: another file may get the number of one that is gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Head {
+pub(super) struct FileHead {
     /// So many bytes.
     pub length: u64,
     /// Their checksum.
     pub sum: u64,
 }
 
-impl Head {
+impl FileHead {
     /// So many bytes count.
     pub const LENGTH: usize = 256;
 
@@ -48,7 +48,7 @@ impl Head {
 
 /// A row of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Row {
+pub(super) struct DatabaseRow {
     /// When it was made, in milliseconds.
     pub time: i64,
     /// Its id.
@@ -64,13 +64,13 @@ pub struct LogPosition {
     pub(super) session: Option<String>,
     pub(super) file: FileId,
     #[serde(default)]
-    pub(super) head: Head,
+    pub(super) head: FileHead,
     #[serde(default)]
     pub(super) offset: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) row: Option<Row>,
+    pub(super) row: Option<DatabaseRow>,
     pub(super) state: LogState,
-    pub(super) doing: Option<Doing>,
+    pub(super) doing: Option<Activity>,
     /// When it was read.
     pub(super) read: Timestamp,
     /// When logs were first watched.

@@ -6,14 +6,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhook_hosts::log::{Doing, LogSays};
+use anyhook_hosts::log::{Activity, LogObservation};
 use jiff::Timestamp;
 use rustix::fs::OFlags;
 
-use super::places::Host;
+use super::event_outlet::{EventOutlet, ReceiverGone};
+use super::line_reader::{LineReader, ReadHalt};
+use super::locations::WatchedHost;
 use super::position::{FileId, LogPosition};
-use super::reading::{Halt, Reading};
-use super::told::{Outlet, Over};
 
 /// So much of a file is read before others get their turn, in bytes.
 pub(super) const TURN: usize = 1024 * 1024;
@@ -23,7 +23,7 @@ const END: u64 = 256 * 1024;
 
 /// How a file that was not known is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beginning {
+pub(super) enum TailStart {
     /// From its start: it is new.
     Start,
     /// From near its end, and only what it says at last is told.
@@ -35,15 +35,15 @@ pub(super) enum Beginning {
 /// A log.
 #[derive(Debug)]
 pub(super) struct Tail {
-    host: Host,
+    host: WatchedHost,
     path: PathBuf,
     /// The file and its length when it was last looked at.
     seen: (FileId, u64),
-    beginning: Beginning,
+    beginning: TailStart,
     /// When logs were first watched.
     since: Timestamp,
-    reading: Option<Reading>,
-    doing: Option<Doing>,
+    reading: Option<LineReader>,
+    doing: Option<Activity>,
     /// Whether that was only likely.
     was_unsure: bool,
     /// Whether what is read was there before anybody watched.
@@ -54,14 +54,14 @@ pub(super) struct Tail {
 /// What is not told yet.
 #[derive(Debug)]
 struct Held {
-    says: LogSays,
+    says: LogObservation,
     position: LogPosition,
     due: Instant,
 }
 
 /// What a turn came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum TailTurn {
     /// All was read.
     Done,
     /// There is more.
@@ -72,10 +72,10 @@ pub(super) enum Turn {
 
 impl Tail {
     pub fn new(
-        host: Host,
+        host: WatchedHost,
         path: PathBuf,
         status: &Metadata,
-        beginning: Beginning,
+        beginning: TailStart,
         since: Timestamp,
     ) -> Self {
         let seen = (FileId::of(status), status.len());
@@ -86,57 +86,61 @@ impl Tail {
 
     /// Goes on where the log was left before a restart.
     pub fn restore(&mut self, position: &LogPosition) {
-        self.beginning = Beginning::Start;
-        self.reading = Some(Reading::from_position(position));
+        self.beginning = TailStart::Start;
+        self.reading = Some(LineReader::from_position(position));
         self.doing.clone_from(&position.doing);
     }
 
     /// Tells whether the log is to be read at once.
     pub fn is_awake(&self) -> bool {
-        self.beginning != Beginning::Later
+        self.beginning != TailStart::Later
     }
 
     /// Takes in how the file looks now; tells whether it changed.
     pub fn look(&mut self, status: &Metadata) -> bool {
         let seen = (FileId::of(status), status.len());
         let has_changed = std::mem::replace(&mut self.seen, seen) != seen;
-        if has_changed && self.beginning == Beginning::Later {
-            self.beginning = Beginning::End;
+        if has_changed && self.beginning == TailStart::Later {
+            self.beginning = TailStart::End;
         }
         has_changed
     }
 
     /// Reads what is new, and tells it.
-    pub fn turn(&mut self, outlet: &Outlet, quiet: Duration) -> Result<Turn, Over> {
+    pub fn turn(
+        &mut self,
+        outlet: &EventOutlet,
+        quiet: Duration,
+    ) -> Result<TailTurn, ReceiverGone> {
         let opened = open(&self.path);
         let (file, status) = match opened {
             Ok(opened) => opened,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Turn::Gone),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TailTurn::Gone),
             // Not readable, at least for now.
-            Err(_) => return Ok(Turn::Done),
+            Err(_) => return Ok(TailTurn::Done),
         };
         self.look(&status);
         if !self.is_awake() {
-            return Ok(Turn::Done);
+            return Ok(TailTurn::Done);
         }
-        let Some(mut reading) = self.reading_of(&file, &status) else { return Ok(Turn::Done) };
+        let Some(mut reading) = self.reading_of(&file, &status) else { return Ok(TailTurn::Done) };
         let result = reading.read_on(self.host, &file, status.len(), TURN, &mut |reading, says| {
             self.take(reading, says, outlet, quiet)
         });
         self.reading = Some(reading);
         match result {
-            Ok(true) => Ok(Turn::More),
+            Ok(true) => Ok(TailTurn::More),
             Ok(false) => {
                 self.catch_up(outlet)?;
-                Ok(Turn::Done)
+                Ok(TailTurn::Done)
             }
-            Err(Halt::Failed) => Ok(Turn::Done),
-            Err(Halt::Over) => Err(Over),
+            Err(ReadHalt::Failed) => Ok(TailTurn::Done),
+            Err(ReadHalt::Over) => Err(ReceiverGone),
         }
     }
 
     /// Returns where to read on, or begins anew if it is another file or one that got shorter.
-    fn reading_of(&mut self, file: &File, status: &Metadata) -> Option<Reading> {
+    fn reading_of(&mut self, file: &File, status: &Metadata) -> Option<LineReader> {
         let (id, length) = (FileId::of(status), status.len());
         if let Some(mut reading) = self.reading.take() {
             if reading.is_same(id, file, length) {
@@ -144,32 +148,32 @@ impl Tail {
             }
             (self.doing, self.held, self.is_past) = (None, None, false);
             self.was_unsure = false;
-            self.beginning = Beginning::Start;
+            self.beginning = TailStart::Start;
         }
         let name = self.path.file_name()?.to_str()?;
         let mut reading = match self.beginning {
-            Beginning::Start => Reading::from_start(self.host, name, id),
-            Beginning::Later => return None,
-            Beginning::End => {
+            TailStart::Start => LineReader::from_start(self.host, name, id),
+            TailStart::Later => return None,
+            TailStart::End => {
                 self.is_past = true;
                 match length.checked_sub(END) {
-                    None | Some(0) => Reading::from_start(self.host, name, id),
-                    Some(offset) => Reading::from_end(self.host, name, id, file, offset),
+                    None | Some(0) => LineReader::from_start(self.host, name, id),
+                    Some(offset) => LineReader::from_end(self.host, name, id, file, offset),
                 }
             }
         };
-        self.beginning = Beginning::Start;
+        self.beginning = TailStart::Start;
         // Takes in how the file begins.
         reading.is_same(id, file, length).then_some(reading)
     }
 
     fn take(
         &mut self,
-        reading: &Reading,
-        says: LogSays,
-        outlet: &Outlet,
+        reading: &LineReader,
+        says: LogObservation,
+        outlet: &EventOutlet,
         quiet: Duration,
-    ) -> Result<(), Over> {
+    ) -> Result<(), ReceiverGone> {
         self.held = None;
         let is_news = says.is_certain && self.was_unsure;
         if !self.is_past && self.doing.as_ref() == Some(&says.doing) && !is_news {
@@ -203,7 +207,7 @@ impl Tail {
     }
 
     /// All that was there is read: of what was there before anybody watched, the last counts.
-    fn catch_up(&mut self, outlet: &Outlet) -> Result<(), Over> {
+    fn catch_up(&mut self, outlet: &EventOutlet) -> Result<(), ReceiverGone> {
         let was_past = std::mem::take(&mut self.is_past);
         match self.held.take() {
             Some(held) if was_past && held.says.is_certain => self.tell(held, outlet),
@@ -220,7 +224,7 @@ impl Tail {
     }
 
     /// Tells what was held back long enough.
-    pub fn tell_held(&mut self, now: Instant, outlet: &Outlet) -> Result<(), Over> {
+    pub fn tell_held(&mut self, now: Instant, outlet: &EventOutlet) -> Result<(), ReceiverGone> {
         match self.held.take() {
             Some(held) if held.due <= now => self.tell(held, outlet),
             held => {
@@ -230,7 +234,7 @@ impl Tail {
         }
     }
 
-    fn tell(&mut self, held: Held, outlet: &Outlet) -> Result<(), Over> {
+    fn tell(&mut self, held: Held, outlet: &EventOutlet) -> Result<(), ReceiverGone> {
         self.doing = Some(held.says.doing.clone());
         self.was_unsure = !held.says.is_certain;
         outlet.tell(self.host, held.says, held.position)

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
-use anyhook_hosts::log::LogHomes;
-use anyhook_model::Source;
+use anyhook_hosts::log::LogRoots;
+use anyhook_model::StateSource;
 use tempfile::TempDir;
 
 use super::*;
@@ -75,7 +75,7 @@ struct Scene {
     home: TempDir,
     options: WatchOptions,
     watcher: Option<Watcher>,
-    out: Option<Receiver<Watched>>,
+    out: Option<Receiver<LogUpdate>>,
     told: BTreeMap<String, Vec<String>>,
     positions: LogPositions,
     barriers: usize,
@@ -110,7 +110,7 @@ impl Scene {
     /// Begins to watch, or begins again from the positions as they were stored.
     fn watch(&mut self) {
         self.stop();
-        let homes = LogHomes { home: self.home.path().to_owned(), ..LogHomes::default() };
+        let homes = LogRoots { home: self.home.path().to_owned(), ..LogRoots::default() };
         let stored = serde_json::to_string(&self.positions).unwrap();
         let (send, receive) = sync_channel(1);
         let (places, positions) = (WatchPlaces::of(&homes), serde_json::from_str(&stored).unwrap());
@@ -149,11 +149,11 @@ impl Scene {
     }
 
     /// Takes the next thing that is told.
-    fn next(&mut self, until: Instant) -> Option<Watched> {
+    fn next(&mut self, until: Instant) -> Option<LogUpdate> {
         let left = until.saturating_duration_since(Instant::now());
         let watched = self.out.as_ref().unwrap().recv_timeout(left).ok()?;
         let report = watched.report.report().unwrap();
-        assert_eq!(report.source, Source::Log);
+        assert_eq!(report.source, StateSource::Log);
         assert_eq!(report.agent, format!("{}:{}", report.host.as_ref()?, report.session.as_ref()?));
         assert!(Path::new(report.log.as_ref()?).starts_with(self.home.path()));
         let word = match &watched.report {
@@ -241,7 +241,8 @@ fn a_report_tells_all_there_is() {
     let mut scene = Scene::watched();
     let (host, log, session) = ("codex", "unauthorized", "01a1e248-93b9-7c73-a9b1-dd8edd7e52de");
     scene.append(place(host, log, session), recorded(host, log));
-    let told: Vec<Watched> = (0..2).map(|_| scene.next(Instant::now() + LIMIT).unwrap()).collect();
+    let told: Vec<LogUpdate> =
+        (0..2).map(|_| scene.next(Instant::now() + LIMIT).unwrap()).collect();
     let report = told[0].report.report().unwrap();
     assert_eq!(report.agent, format!("codex:{session}"));
     assert_eq!(report.work_dir.as_deref(), Some("/home/user/project"));

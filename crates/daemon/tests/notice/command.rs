@@ -3,7 +3,7 @@ use std::path::Path;
 
 use anyhook_engine::settings::NotifyCommand;
 use anyhook_model::Notice;
-use anyhook_model::notice::{Way, WayResult};
+use anyhook_model::notice::{Channel, DeliveryStatus};
 use anyhook_testkit::{wait_until, write};
 
 use super::{NoticeJob, SHOWN, delivered, failure, job, only};
@@ -28,7 +28,7 @@ fn a_program_gets_the_notice_as_data_and_its_arguments_as_they_are() {
     let arguments = ["$(touch NOW)", "a b"].map(str::to_owned);
     let words = [program.to_str().unwrap().to_owned()].into_iter().chain(arguments).collect();
     let outcome = delivered(job_with(scratch.path(), NotifyCommand::Program(words)), None);
-    assert_eq!(only(&outcome, Way::Command).result, WayResult::Delivered);
+    assert_eq!(only(&outcome, Channel::Command).result, DeliveryStatus::Delivered);
 
     let read = |name: &str| fs::read_to_string(scratch.path().join(name)).unwrap();
     assert_eq!(read("arguments"), "$(touch NOW)\na b\n");
@@ -62,11 +62,11 @@ fn a_failure_says_how_and_what_the_program_said() {
     let scratch = tempfile::tempdir().unwrap();
     let outcome =
         delivered(job_with(scratch.path(), line("echo no\u{1b}[2Jway >&2; exit 3")), None);
-    assert_eq!(failure(&outcome, Way::Command), "exit 3: no [2Jway");
+    assert_eq!(failure(&outcome, Channel::Command), "exit 3: no [2Jway");
 
     let scratch = tempfile::tempdir().unwrap();
     let words = NotifyCommand::Program(vec!["/nowhere/notify-me".to_owned()]);
-    let why = failure(&delivered(job_with(scratch.path(), words), None), Way::Command);
+    let why = failure(&delivered(job_with(scratch.path(), words), None), Channel::Command);
     assert!(why.contains("/nowhere/notify-me"), "{why}");
 }
 
@@ -75,7 +75,7 @@ fn a_flood_does_no_harm() {
     let scratch = tempfile::tempdir().unwrap();
     let flood = line("head -c 50000000 /dev/zero; head -c 50000000 /dev/zero >&2; exit 1");
     let outcome = delivered(job_with(scratch.path(), flood), None);
-    assert!(failure(&outcome, Way::Command).len() < 1000);
+    assert!(failure(&outcome, Channel::Command).len() < 1000);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_program_that_hangs_is_ended_with_all_its_children() {
     let mut job = job_with(scratch.path(), line(text));
     job.settings.timeout_seconds = 1;
     let outcome = delivered(job, None);
-    assert_eq!(failure(&outcome, Way::Command), "timed out after 1000 ms");
+    assert_eq!(failure(&outcome, Channel::Command), "timed out after 1000 ms");
     let pids = fs::read_to_string(pids).unwrap();
     assert_eq!(pids.lines().count(), 3);
     for pid in pids.lines() {

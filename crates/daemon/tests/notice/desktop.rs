@@ -9,8 +9,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhook_daemon::notice::bus_at;
-use anyhook_model::notice::{NoticeAnswer, NoticeOutcome, Way, WayResult};
-use anyhook_testkit::needs::Need;
+use anyhook_model::notice::{Channel, DeliveryStatus, NoticeAnswer, NoticeOutcome};
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{require, write};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -217,7 +217,7 @@ fn pressed(number: u32, failure: Option<&str>) -> NoticeAnswer {
 
 #[test]
 fn a_person_answers_with_a_button() {
-    require!(Need::Program("dbus-daemon"));
+    require!(MachineNeed::Program("dbus-daemon"));
     let desktop = Desktop::start(&["body", "actions", "body-markup"]);
     let delivery = desktop.deliver(desktop.job(&desktop.recording()));
     let asked = desktop.asked();
@@ -232,7 +232,7 @@ fn a_person_answers_with_a_button() {
     stranger_says(&desktop.bus.address, "1");
     desktop.emit.send(Signal::Pressed(41, "2")).unwrap();
     let outcome = delivery.join().unwrap();
-    assert_eq!(only(&outcome, Way::Desktop).result, WayResult::Delivered);
+    assert_eq!(only(&outcome, Channel::Desktop).result, DeliveryStatus::Delivered);
     assert_eq!(outcome.answer, Some(pressed(2, None)));
     let resolved = fs::read_to_string(desktop.resolved()).unwrap();
     assert_eq!(resolved, "decision\nresolve\n7k2m9x4q\n2\n");
@@ -240,7 +240,7 @@ fn a_person_answers_with_a_button() {
 
 #[test]
 fn what_was_not_offered_is_no_answer() {
-    require!(Need::Program("dbus-daemon"));
+    require!(MachineNeed::Program("dbus-daemon"));
     for action in ["3", "default", "01", "$(touch NOW)", "--help"] {
         let desktop = Desktop::start(&["actions"]);
         let delivery = desktop.deliver(desktop.job(&desktop.recording()));
@@ -253,7 +253,7 @@ fn what_was_not_offered_is_no_answer() {
 
 #[test]
 fn an_answer_that_does_not_get_through_is_said() {
-    require!(Need::Program("dbus-daemon"));
+    require!(MachineNeed::Program("dbus-daemon"));
     let desktop = Desktop::start(&["actions"]);
     let delivery = desktop.deliver(desktop.job("echo 'it is over' >&2; exit 1"));
     desktop.asked();
@@ -267,7 +267,7 @@ fn an_answer_that_does_not_get_through_is_said() {
 
 #[test]
 fn a_notification_that_is_closed_or_too_late_ends_the_wait() {
-    require!(Need::Program("dbus-daemon"));
+    require!(MachineNeed::Program("dbus-daemon"));
     let desktop = Desktop::start(&["actions"]);
     let delivery = desktop.deliver(desktop.job(&desktop.recording()));
     desktop.asked();
@@ -286,24 +286,24 @@ fn a_notification_that_is_closed_or_too_late_ends_the_wait() {
 
 #[test]
 fn a_desktop_without_buttons_and_markup_gets_plain_text() {
-    require!(Need::Program("dbus-daemon"));
+    require!(MachineNeed::Program("dbus-daemon"));
     let desktop = Desktop::start(&["body"]);
     let outcome = desktop.deliver(desktop.job("exit 1")).join().unwrap();
-    assert_eq!(only(&outcome, Way::Desktop).result, WayResult::Delivered);
+    assert_eq!(only(&outcome, Channel::Desktop).result, DeliveryStatus::Delivered);
     let Asked::Show { body, actions, .. } = desktop.asked() else { panic!("closed") };
     assert_eq!((body.as_str(), actions), (SHOWN, Vec::new()));
 }
 
 #[test]
 fn no_bus_and_nobody_on_it_are_no_errors() {
-    require!(Need::Program("dbus-daemon"));
+    require!(MachineNeed::Program("dbus-daemon"));
     let absent = |bus: Option<&str>| {
         let scratch = tempfile::tempdir().unwrap();
         let mut job = job(scratch.path());
         job.settings.desktop = true;
         let outcome = delivered(job, bus);
-        let only = only(&outcome, Way::Desktop).clone();
-        assert_eq!(only.result, WayResult::Absent);
+        let only = only(&outcome, Channel::Desktop).clone();
+        assert_eq!(only.result, DeliveryStatus::Absent);
         only.why.unwrap()
     };
     assert_eq!(absent(None), "no desktop bus");
@@ -320,7 +320,7 @@ fn a_bus_that_does_not_answer_costs_the_limit_and_no_more() {
     let mut job = job(scratch.path());
     job.settings.desktop = true;
     job.settings.timeout_seconds = 1;
-    let why = failure(&delivered(job, Some(&bus_at(&socket))), Way::Desktop);
+    let why = failure(&delivered(job, Some(&bus_at(&socket))), Channel::Desktop);
     assert_eq!(why, "no answer within 1 s");
 }
 
@@ -329,5 +329,5 @@ fn an_address_that_is_none_is_a_failure() {
     let scratch = tempfile::tempdir().unwrap();
     let mut job = job(scratch.path());
     job.settings.desktop = true;
-    failure(&delivered(job, Some(HOSTILE)), Way::Desktop);
+    failure(&delivered(job, Some(HOSTILE)), Channel::Desktop);
 }

@@ -9,10 +9,10 @@ mod webhook;
 
 use std::path::{Path, PathBuf};
 
-use anyhook_daemon::notice::{Delivery, NoticeJob, Surroundings, deliver, words};
+use anyhook_daemon::notice::{Delivery, DesktopEnv, NoticeJob, deliver, messages};
 use anyhook_engine::settings::NotifySettings;
-use anyhook_model::inquiry::{Choice, Inquiry, InquiryKind};
-use anyhook_model::notice::{NoticeOutcome, Way, WayOutcome, WayResult};
+use anyhook_model::approval_request::{ApprovalKind, ApprovalRequest, Choice};
+use anyhook_model::notice::{Channel, DeliveryResult, DeliveryStatus, NoticeOutcome};
 use anyhook_model::{Notice, RecordId};
 
 /// What an agent may say, and nobody may run, obey or believe.
@@ -33,9 +33,9 @@ fn job(scratch: &Path) -> NoticeJob {
 }
 
 fn notice() -> Notice {
-    let inquiry = Inquiry {
+    let inquiry = ApprovalRequest {
         id: RecordId::from_text("7k2m9x4q"),
-        kind: InquiryKind::Permission,
+        kind: ApprovalKind::Permission,
         agent: "codex:s".to_owned(),
         question: "May it?".to_owned(),
         tool: Some("Shell".to_owned()),
@@ -50,14 +50,14 @@ fn notice() -> Notice {
     Notice {
         title: HOSTILE.to_owned(),
         body: HOSTILE.to_owned(),
-        ..words::of_inquiry(&inquiry, None, None)
+        ..messages::of_inquiry(&inquiry, None, None)
     }
 }
 
 /// Delivers, and returns what became of it, which must be what is written down.
 fn delivered(job: NoticeJob, bus: Option<&str>) -> NoticeOutcome {
     let folder = job.folder.clone();
-    let surroundings = Surroundings { bus: bus.map(str::to_owned) };
+    let surroundings = DesktopEnv { bus: bus.map(str::to_owned) };
     let Delivery::Tried(outcome) = deliver(job, &surroundings).unwrap() else {
         panic!("somebody else has claimed it")
     };
@@ -66,16 +66,16 @@ fn delivered(job: NoticeJob, bus: Option<&str>) -> NoticeOutcome {
 }
 
 /// Returns what became of the notice on its only way.
-fn only(outcome: &NoticeOutcome, way: Way) -> &WayOutcome {
+fn only(outcome: &NoticeOutcome, way: Channel) -> &DeliveryResult {
     let [only] = outcome.ways.as_slice() else { panic!("{outcome:?}") };
     assert_eq!(only.way, way);
     only
 }
 
 /// Says why it failed on its only way.
-fn failure(outcome: &NoticeOutcome, way: Way) -> String {
+fn failure(outcome: &NoticeOutcome, way: Channel) -> String {
     let only = only(outcome, way);
-    assert_eq!(only.result, WayResult::Failed);
+    assert_eq!(only.result, DeliveryStatus::Failed);
     only.why.clone().unwrap()
 }
 
@@ -84,6 +84,6 @@ fn without_a_way_it_is_tried_and_not_delivered() {
     let scratch = tempfile::tempdir().unwrap();
     let outcome = delivered(job(scratch.path()), None);
     assert!(outcome.tried.is_some() && outcome.ways.is_empty() && !outcome.is_delivered());
-    let again = deliver(job(scratch.path()), &Surroundings::default()).unwrap();
+    let again = deliver(job(scratch.path()), &DesktopEnv::default()).unwrap();
     assert!(matches!(again, Delivery::Claimed));
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
 use anyhook_model::Notice;
-use anyhook_model::notice::{Way, WayResult};
+use anyhook_model::notice::{Channel, DeliveryStatus};
 use anyhook_testkit::write;
 use ring::hmac;
 
@@ -79,7 +79,7 @@ fn a_request_is_signed_and_names_its_notice() {
     write(&secret, "s3cret\n", 0o600);
     job.settings.webhook_secret_file = Some(secret);
     let outcome = delivered(job, None);
-    assert_eq!(only(&outcome, Way::Webhook).result, WayResult::Delivered);
+    assert_eq!(only(&outcome, Channel::Webhook).result, DeliveryStatus::Delivered);
 
     let request = server.requests.recv().unwrap();
     assert!(request.head.starts_with("POST /hook?to=me HTTP/1.1\r\n"), "{}", request.head);
@@ -118,7 +118,7 @@ fn after_three_tries_it_is_enough() {
     let server = Server::new(["503 Busy", "503 Busy", "429 Slow", "200 OK"]);
     let mut job = job(scratch.path());
     job.settings.webhook = Some(server.url.clone());
-    let why = failure(&delivered(job, None), Way::Webhook);
+    let why = failure(&delivered(job, None), Channel::Webhook);
     assert_eq!(why, "127.0.0.1: status 429");
     assert_eq!(server.requests.try_iter().count(), 3);
 }
@@ -136,7 +136,7 @@ fn a_redirect_is_not_followed_and_a_refusal_not_repeated() {
         let server = Server::new([answer.as_str(), "200 OK"]);
         let mut job = job(scratch.path());
         job.settings.webhook = Some(server.url.clone());
-        let why = failure(&delivered(job, None), Way::Webhook);
+        let why = failure(&delivered(job, None), Channel::Webhook);
         assert!(why.contains(says) && !why.contains("hook?"), "{why}");
         assert_eq!(server.requests.try_iter().count(), 1);
     }
@@ -150,7 +150,7 @@ fn a_server_that_does_not_answer_costs_the_limit_and_no_more() {
     let mut job = job(scratch.path());
     job.settings.webhook = Some(server.url.clone());
     job.settings.timeout_seconds = 1;
-    let why = failure(&delivered(job, None), Way::Webhook);
+    let why = failure(&delivered(job, None), Channel::Webhook);
     assert_eq!(why, "127.0.0.1: no answer in time");
 }
 
@@ -160,7 +160,7 @@ fn a_server_that_is_not_there_is_named() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut job = job(scratch.path());
     job.settings.webhook = Some(format!("http://localhost:{port}/token"));
-    let why = failure(&delivered(job, None), Way::Webhook);
+    let why = failure(&delivered(job, None), Channel::Webhook);
     assert!(why.starts_with("localhost: ") && !why.contains("token"), "{why}");
 }
 
@@ -177,7 +177,7 @@ fn without_its_secret_nothing_is_sent() {
         let mut job = job(folder.path());
         job.settings.webhook = Some(server.url.clone());
         job.settings.webhook_secret_file = Some(secret.clone());
-        let why = failure(&delivered(job, None), Way::Webhook);
+        let why = failure(&delivered(job, None), Channel::Webhook);
         assert!(why.starts_with("the secret file `") && why.contains(says), "{why}");
         assert_eq!(server.requests.try_iter().count(), 0);
     }
@@ -188,6 +188,6 @@ fn what_is_not_encrypted_stays_on_this_machine() {
     let scratch = tempfile::tempdir().unwrap();
     let mut job = job(scratch.path());
     job.settings.webhook = Some("http://192.0.2.1/".to_owned());
-    let why = failure(&delivered(job, None), Way::Webhook);
+    let why = failure(&delivered(job, None), Channel::Webhook);
     assert!(why.contains("use https://"), "{why}");
 }

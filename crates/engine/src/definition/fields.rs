@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use anyhook_model::hook::keys::{self, NumberRange, Word};
+use anyhook_model::hook::keys::{self, KeyWord, NumberRange};
 use anyhook_model::hook::{EnvAccess, limits, replaces_code};
 use anyhook_model::host::{HOST_IDS, host_ids};
-use anyhook_model::{EventKind, FailMode, Mode, StdoutUse, Trigger};
+use anyhook_model::{EventKind, FailMode, HookTrigger, Mode, StdoutUse};
 use unicode_normalization::UnicodeNormalization;
 
 use super::rescue::tool_calls;
-use super::{Reader, listed};
-use crate::front_matter::{Node, Value};
+use super::{DefinitionReader, listed};
+use crate::front_matter::{YamlNode, YamlValue};
 use crate::problem::{Severity, event_hint, nearest};
 
-impl Reader<'_> {
+impl DefinitionReader<'_> {
     pub(super) fn name(&mut self, folder_name: &str) {
         let given = self.matter.root.get("name").filter(|node| !node.is_null());
         let Some(node) = given else {
@@ -85,12 +85,12 @@ impl Reader<'_> {
             let problem = self.missing("no-trigger", Severity::Unusable, "`trigger` is missing");
             return self.report(problem.hint("name an event, for example `trigger: before_tool`"));
         };
-        let names: Vec<&Node> = match &node.value {
-            Value::Sequence(items) => items.iter().collect(),
+        let names: Vec<&YamlNode> = match &node.value {
+            YamlValue::Sequence(items) => items.iter().collect(),
             _ => vec![node],
         };
         let mut unknown = Vec::new();
-        let parts = |name: &'_ Node| -> Option<Vec<String>> { name.text().map(listed) };
+        let parts = |name: &'_ YamlNode| -> Option<Vec<String>> { name.text().map(listed) };
         for (name, text) in names.iter().flat_map(|name| match parts(name) {
             Some(parts) => parts.into_iter().map(|part| (*name, Some(part))).collect(),
             None => vec![(*name, None)],
@@ -121,7 +121,7 @@ impl Reader<'_> {
             }
             // Two names may mean one event.
             if !self.read.definition.triggers.iter().any(|trigger| trigger.kind == kind) {
-                self.read.definition.triggers.push(Trigger { kind, spelling });
+                self.read.definition.triggers.push(HookTrigger { kind, spelling });
             }
         }
         if names.is_empty() {
@@ -149,12 +149,12 @@ impl Reader<'_> {
         }
         let node = self.matter.root.get("trigger");
         let names = match node.map(|node| &node.value) {
-            Some(Value::Sequence(items)) => items.as_slice(),
+            Some(YamlValue::Sequence(items)) => items.as_slice(),
             _ => node.map(std::slice::from_ref).unwrap_or_default(),
         };
         let meant = names.iter().filter_map(|name| EventKind::slip_of(name.text()?));
         for (kind, spelling) in meant.filter_map(EventKind::in_any_spelling) {
-            definition.triggers.push(Trigger { kind, spelling });
+            definition.triggers.push(HookTrigger { kind, spelling });
         }
         if definition.triggers.is_empty() {
             definition.triggers = tool_calls();
@@ -165,7 +165,7 @@ impl Reader<'_> {
     /// `on_failure: block` says that it must.
     pub(super) fn blocking_async(&mut self) {
         let definition = &mut self.read.definition;
-        let decides = |trigger: &Trigger| {
+        let decides = |trigger: &HookTrigger| {
             matches!(
                 trigger.kind,
                 EventKind::BeforeTool | EventKind::PermissionRequest | EventKind::BeforeStop
@@ -206,7 +206,7 @@ impl Reader<'_> {
             self.report(problem);
             return None;
         };
-        if !matches!(&node.value, Value::Scalar { plain: true, .. }) {
+        if !matches!(&node.value, YamlValue::Scalar { plain: true, .. }) {
             let problem = self.at(
                 node,
                 key,
@@ -275,13 +275,13 @@ impl Reader<'_> {
         let Some(node) = self.matter.root.get("hosts").filter(|node| !node.is_null()) else {
             return;
         };
-        let items: Vec<&Node> = match &node.value {
-            Value::Sequence(items) => items.iter().collect(),
+        let items: Vec<&YamlNode> = match &node.value {
+            YamlValue::Sequence(items) => items.iter().collect(),
             _ => vec![node],
         };
         let mut is_any_known = false;
         let mut unknown = Vec::new();
-        let parts: Vec<(&Node, Option<String>)> = items
+        let parts: Vec<(&YamlNode, Option<String>)> = items
             .into_iter()
             .flat_map(|item| match item.text().map(str::trim).filter(|text| !text.is_empty()) {
                 Some(text) => listed(text).into_iter().map(|part| (item, Some(part))).collect(),
@@ -344,11 +344,11 @@ impl Reader<'_> {
         let Some(node) = self.matter.root.get("env").filter(|node| !node.is_null()) else {
             return;
         };
-        let items: Vec<&Node> = match &node.value {
-            Value::Sequence(items) => items.iter().collect(),
+        let items: Vec<&YamlNode> = match &node.value {
+            YamlValue::Sequence(items) => items.iter().collect(),
             _ => vec![node],
         };
-        let is_word = |item: &Node| {
+        let is_word = |item: &YamlNode| {
             item.text().is_some_and(|text| text.trim().eq_ignore_ascii_case(EnvAccess::INHERIT))
         };
         if let [item] = items[..]
@@ -371,7 +371,7 @@ impl Reader<'_> {
     }
 
     /// Reads the name of a variable that a guard may get.
-    fn variable(&mut self, item: &Node) -> Option<String> {
+    fn variable(&mut self, item: &YamlNode) -> Option<String> {
         let text = item.text().map(str::trim).unwrap_or_default();
         let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         if text.is_empty()
@@ -402,7 +402,7 @@ impl Reader<'_> {
 }
 
 /// Returns the two words that a key takes.
-fn words_of(words: &'static [Word; 2]) -> [&'static str; 2] {
+fn words_of(words: &'static [KeyWord; 2]) -> [&'static str; 2] {
     [words[0].word, words[1].word]
 }
 

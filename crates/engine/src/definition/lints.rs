@@ -2,14 +2,14 @@
 
 use anyhook_model::{EventKind, FailMode};
 
-use super::Reader;
-use crate::front_matter::Node;
+use super::DefinitionReader;
+use crate::front_matter::YamlNode;
 use crate::problem::{Problem, Severity};
 
 /// A HOOK.md above about so many tokens costs an agent more context than it is worth.
 const TOKEN_LIMIT: usize = 1000;
 
-impl Reader<'_> {
+impl DefinitionReader<'_> {
     pub(super) fn lints(&mut self, file: &[u8]) {
         for place in &self.matter.odd_escapes {
             self.read.problems.push(
@@ -36,7 +36,7 @@ impl Reader<'_> {
             .find(|trigger| matches!(trigger.kind, EventKind::BeforeTool | EventKind::BeforeStop))
             .map(|trigger| trigger.kind.name(trigger.spelling).to_owned());
         let blocks_on_failure = definition.on_failure == FailMode::Block;
-        let says_async = |node: &&Node| node.text() == Some("true");
+        let says_async = |node: &&YamlNode| node.text() == Some("true");
         if let Some(node) = self.matter.root.get("async").filter(says_async) {
             if let Some(gate) = gate {
                 let problem = self.at(

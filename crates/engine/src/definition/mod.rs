@@ -14,7 +14,7 @@ use anyhook_model::HookDefinition;
 use anyhook_model::hook::keys;
 use anyhook_model::nearest::slip_of;
 
-use crate::front_matter::{FrontMatter, Node, Value};
+use crate::front_matter::{FrontMatter, YamlNode, YamlValue};
 use crate::matcher;
 use crate::problem::{Problem, Severity, nearest};
 
@@ -25,7 +25,7 @@ const PROBLEMS_LIMIT: usize = 100;
 
 /// What was read from a HOOK.md.
 #[derive(Clone, Debug)]
-pub struct ReadDefinition {
+pub struct ParsedDefinition {
     /// The definition, as far as it could be read.
     pub definition: HookDefinition,
     /// The matcher, ready to use.
@@ -34,7 +34,7 @@ pub struct ReadDefinition {
     pub problems: Vec<Problem>,
 }
 
-impl ReadDefinition {
+impl ParsedDefinition {
     /// Returns the finding that keeps the hook from running, if there is one.
     pub fn fault(&self) -> Option<&Problem> {
         self.problems.iter().find(|problem| problem.severity == Severity::Unusable)
@@ -42,8 +42,8 @@ impl ReadDefinition {
 }
 
 /// Reads the bytes of a HOOK.md in a folder of the given name.
-pub fn read(file: &[u8], folder_name: &str) -> ReadDefinition {
-    let mut read = ReadDefinition {
+pub fn read(file: &[u8], folder_name: &str) -> ParsedDefinition {
+    let mut read = ParsedDefinition {
         definition: HookDefinition::named(folder_name),
         matcher: matcher::Matcher::default(),
         problems: Vec::new(),
@@ -51,7 +51,7 @@ pub fn read(file: &[u8], folder_name: &str) -> ReadDefinition {
     match FrontMatter::read(file) {
         Ok(mut matter) => {
             let respelled = respell_keys(&mut matter.root);
-            let mut reader = Reader { matter: &matter, read: &mut read };
+            let mut reader = DefinitionReader { matter: &matter, read: &mut read };
             reader.note_respelled(&respelled);
             reader.all(file, folder_name);
         }
@@ -68,8 +68,8 @@ pub fn read(file: &[u8], folder_name: &str) -> ReadDefinition {
 /// Has keys in another case, or with other separators, be the known ones; and `on_failure` with a slip
 /// in it, for a guard must not fail open by a typing error. Returns what they were, by their place in
 /// the list.
-fn respell_keys(root: &mut Node) -> Vec<(usize, String)> {
-    let Value::Mapping(pairs) = &mut root.value else { return Vec::new() };
+fn respell_keys(root: &mut YamlNode) -> Vec<(usize, String)> {
+    let YamlValue::Mapping(pairs) = &mut root.value else { return Vec::new() };
     let given: Vec<String> =
         pairs.iter().map(|(key, _)| key.text().unwrap_or("").to_owned()).collect();
     let is_given = |known: &str| given.iter().any(|name| name == known);
@@ -81,7 +81,7 @@ fn respell_keys(root: &mut Node) -> Vec<(usize, String)> {
         let alike = keys::names().find(|known| letters_of(known) == letters_of(name));
         let slip = || slip_of(name, keys::names()).filter(|known| *known == "on_failure");
         let Some(known) = alike.or_else(slip).filter(|known| !is_given(known)) else { continue };
-        pairs[index].0.value = Value::Scalar { text: known.to_owned(), plain: true };
+        pairs[index].0.value = YamlValue::Scalar { text: known.to_owned(), plain: true };
         respelled.push((index, name.clone()));
     }
     respelled
@@ -92,12 +92,12 @@ fn letters_of(key: &str) -> String {
     key.chars().filter(|letter| !matches!(letter, '_' | '-')).collect::<String>().to_lowercase()
 }
 
-struct Reader<'a> {
+struct DefinitionReader<'a> {
     matter: &'a FrontMatter,
-    read: &'a mut ReadDefinition,
+    read: &'a mut ParsedDefinition,
 }
 
-impl Reader<'_> {
+impl DefinitionReader<'_> {
     fn report(&mut self, problem: Problem) {
         // More are not read, and finding the place of each takes time.
         if self.read.problems.len() >= PROBLEMS_LIMIT && problem.severity < Severity::Unusable {
@@ -108,7 +108,7 @@ impl Reader<'_> {
 
     /// Notes keys that are read as others.
     fn note_respelled(&mut self, respelled: &[(usize, String)]) {
-        let Value::Mapping(pairs) = &self.matter.root.value else { return };
+        let YamlValue::Mapping(pairs) = &self.matter.root.value else { return };
         for (index, name) in respelled {
             let Some((key, _)) = pairs.get(*index) else { continue };
             let known = key.text().unwrap_or("");
@@ -126,7 +126,7 @@ impl Reader<'_> {
     /// Returns a finding at a node; the caller adds a hint and reports it.
     fn at(
         &self,
-        node: &Node,
+        node: &YamlNode,
         code: &'static str,
         severity: Severity,
         message: impl Into<String>,
@@ -136,7 +136,7 @@ impl Reader<'_> {
 
     fn all(&mut self, file: &[u8], folder_name: &str) {
         let root = &self.matter.root;
-        let Value::Mapping(pairs) = &root.value else {
+        let YamlValue::Mapping(pairs) = &root.value else {
             let problem = if root.is_null() {
                 self.missing("unreadable", Severity::Unusable, "the front matter is empty")
             } else {
@@ -162,7 +162,7 @@ impl Reader<'_> {
         self.misspelt_guard();
         self.blocking_async();
         if let Some(metadata) = root.get("metadata") {
-            if !metadata.is_null() && !matches!(metadata.value, Value::Mapping(_)) {
+            if !metadata.is_null() && !matches!(metadata.value, YamlValue::Mapping(_)) {
                 let problem = self.at(
                     metadata,
                     "metadata",
@@ -176,7 +176,7 @@ impl Reader<'_> {
         self.lints(file);
     }
 
-    fn keys(&mut self, pairs: &[(Node, Node)]) {
+    fn keys(&mut self, pairs: &[(YamlNode, YamlNode)]) {
         for (index, (key, _)) in pairs.iter().enumerate() {
             let name = key.text().unwrap_or("");
             if pairs[..index].iter().any(|(earlier, _)| earlier.text() == Some(name)) {

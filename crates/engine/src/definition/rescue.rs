@@ -1,6 +1,6 @@
 //! A front matter that cannot be read as a whole: what is left of it still guards.
 
-use anyhook_model::{EventKind, FailMode, HookDefinition, Spelling, Trigger};
+use anyhook_model::{EventKind, FailMode, HookDefinition, HookTrigger, Spelling};
 
 use super::read;
 use crate::front_matter::FrontMatter;
@@ -62,9 +62,9 @@ pub(super) fn rescue(file: &[u8], folder_name: &str) -> HookDefinition {
 }
 
 /// Returns the events at which tool calls are decided on.
-pub(super) fn tool_calls() -> Vec<Trigger> {
+pub(super) fn tool_calls() -> Vec<HookTrigger> {
     let kinds = [EventKind::BeforeTool, EventKind::PermissionRequest];
-    kinds.map(|kind| Trigger { kind, spelling: Spelling::Canonical }).into()
+    kinds.map(|kind| HookTrigger { kind, spelling: Spelling::Canonical }).into()
 }
 
 /// Tells whether a line says `on_failure: block`, however it is spaced and quoted.

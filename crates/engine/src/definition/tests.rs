@@ -6,7 +6,7 @@ use anyhook_model::{EventKind, FailMode};
 use super::rescue::tool_calls;
 use super::*;
 
-fn read_matter(matter: &str) -> ReadDefinition {
+fn read_matter(matter: &str) -> ParsedDefinition {
     read(format!("---\n{matter}\n---\n").as_bytes(), "guard")
 }
 

@@ -2,18 +2,18 @@
 
 use anyhook_model::hook::keys;
 use anyhook_model::nearest::slip_of;
-use anyhook_model::{EventKind, FailMode, Matcher, tools};
+use anyhook_model::{EventKind, FailMode, MatcherDefinition, tools};
 
-use super::{Reader, listed};
-use crate::front_matter::{Node, Value};
+use super::{DefinitionReader, listed};
+use crate::front_matter::{YamlNode, YamlValue};
 use crate::matcher;
 use crate::problem::{Severity, nearest};
 
-impl Reader<'_> {
+impl DefinitionReader<'_> {
     pub(super) fn matcher(&mut self) {
-        let is_given = |node: &&Node| !node.is_null() && node.text() != Some("");
+        let is_given = |node: &&YamlNode| !node.is_null() && node.text() != Some("");
         let Some(node) = self.matter.root.get("matcher").filter(is_given) else { return };
-        let Value::Mapping(pairs) = &node.value else {
+        let YamlValue::Mapping(pairs) = &node.value else {
             let problem = self.at(
                 node,
                 "matcher",
@@ -23,7 +23,7 @@ impl Reader<'_> {
             return self
                 .report(problem.hint("put `tool:` and `pattern:` on their own indented lines"));
         };
-        let mut matcher = Matcher::default();
+        let mut matcher = MatcherDefinition::default();
         for (key, value) in pairs {
             let name = key.text().unwrap_or("");
             let field = match name {
@@ -100,7 +100,7 @@ impl Reader<'_> {
 
     /// Reads the expression for tools: a list of names with commas or blanks is one with `|`, and an
     /// agent's permission rule is not one.
-    fn tool_expression(&mut self, node: &Node, text: &str) -> String {
+    fn tool_expression(&mut self, node: &YamlNode, text: &str) -> String {
         let is_name = |part: &str| {
             !part.is_empty()
                 && part
@@ -128,9 +128,9 @@ impl Reader<'_> {
     }
 
     /// Notes names of tools that are not the canonical ones, and what a guard of files leaves open.
-    fn tool_names(&mut self, node: &Node, expression: &str) {
+    fn tool_names(&mut self, node: &YamlNode, expression: &str) {
         let Ok(tool) = matcher::Expression::whole(expression) else { return };
-        let matcher::Needs::Exactly(names) = tool.needs() else { return };
+        let matcher::RequiredLiterals::Exactly(names) = tool.needs() else { return };
         // One that no agent has, and is like one that they have, is a typing error: the hook would
         // never be asked.
         let is_known = |name: &String| tools::find(name).is_some() || tools::is_known(name);

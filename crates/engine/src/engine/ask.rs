@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use anyhook_model::inquiry::QuestionAnswer;
+use anyhook_model::approval_request::QuestionAnswer;
 use anyhook_model::{Effect, Event, Host, Lost, Resolution, Verdict};
 
 use super::Engine;
-use super::open_close::Closed;
+use super::open_close::ClosedEvent;
 use super::record::{self, Exchange};
-use crate::instructions;
-use crate::person::{self, Asker};
+use crate::agent_directives;
+use crate::approval::{self, ApprovalContext};
 use crate::settings::{AskFallback, DispatchSettings};
 
 impl Engine {
     /// Has a person decide, where the settings or the agent's instructions say so and one answers in
     /// time. `is_one_call` is whether all calls of the payload are one.
-    pub(super) fn ask_person(
+    pub(super) fn request_approval(
         &self,
         host: &dyn Host,
-        closed: &mut [Closed],
+        closed: &mut [ClosedEvent],
         is_one_call: bool,
         verdict: &mut Verdict,
         left: Option<Duration>,
@@ -26,7 +26,7 @@ impl Engine {
     ) -> Option<Resolution> {
         let (person, first) = (self.person.as_ref()?, closed.first()?);
         // A process that was asked to end waits for no answer.
-        if person::wanted(first.event(), verdict).is_none() || self.interrupted().is_some() {
+        if approval::wanted(first.event(), verdict).is_none() || self.interrupted().is_some() {
             return None;
         }
         let event = first.event();
@@ -34,18 +34,18 @@ impl Engine {
         let mut decisions = settings.get(&self.places, root).decisions.clone();
         let agent_id = first.facts.agent_id.as_deref();
         if let Some(instructions) = self.instructions(agent_id) {
-            instructions::ask(&instructions, event, &mut decisions);
+            agent_directives::ask(&instructions, event, &mut decisions);
         }
-        let of_call = |one: &&Closed| is_one_call && one.event().tool.is_some();
-        let rest = closed[1..].iter().filter(of_call).map(Closed::event);
+        let of_call = |one: &&ClosedEvent| is_one_call && one.event().tool.is_some();
+        let rest = closed[1..].iter().filter(of_call).map(ClosedEvent::event);
         let events: Vec<&Event> = std::iter::once(event).chain(rest).collect();
-        let questions = person::Questions::of(host, event);
-        let asker = Asker { id: &first.facts.id, agent_id };
-        let inquiry = person::inquiry(&events, verdict, asker, &decisions, left, questions)?;
+        let questions = approval::AgentQuestions::of(host, event);
+        let asker = ApprovalContext { id: &first.facts.id, agent_id };
+        let inquiry = approval::inquiry(&events, verdict, asker, &decisions, left, questions)?;
         // The answer is not known yet; all else that is told of the agent is.
         let (record, _) = record::build(first.clone(), Exchange::default());
         let answer = person.ask(&self.places, &inquiry, &record)?;
-        if person::take(verdict, &inquiry, &answer) {
+        if approval::take(verdict, &inquiry, &answer) {
             if !answer.answers.is_empty() {
                 answer_questions(host, event, &answer.answers, verdict);
             }

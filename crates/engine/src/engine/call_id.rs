@@ -6,11 +6,11 @@ use anyhook_model::json::{any_leaf, to_spaced};
 use anyhook_model::{Event, EventKind, Record, RecordId, Verdict};
 
 use super::Engine;
-use crate::about::LONG;
 use crate::digest::{hex, sha256};
-use crate::dispatch::Finished;
+use crate::dispatch::FinishedDispatch;
 use crate::journal::denied::{DIGEST, is_digest};
 use crate::session::Session;
+use crate::summary::LONG;
 
 /// Inputs up to this size have a digest next to their call's id.
 const DIGEST_LIMIT: usize = LONG;
@@ -44,7 +44,7 @@ impl CallId {
     }
 
     /// Counts a call that was asked about, also by what it is known by after its hooks changed it.
-    pub(super) fn count(&self, session: &Session, finished: &Finished) -> io::Result<()> {
+    pub(super) fn count(&self, session: &Session, finished: &FinishedDispatch) -> io::Result<()> {
         let changed = finished.verdict.input.as_ref().map(|_| Self::of(&finished.event));
         let changed = changed.filter(|_| self.digest.is_none()).and_then(|id| id.call);
         session.count_call(self.call.as_deref().unwrap_or(""), changed.as_deref())

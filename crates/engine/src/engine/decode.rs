@@ -6,7 +6,7 @@ use super::{Engine, EventHooks};
 use crate::settings::DispatchSettings;
 
 /// A payload that was decoded.
-pub(super) struct Decoded {
+pub(super) struct DecodedPayload {
     pub(super) events: Vec<Event>,
     /// What is known already of the first event, if it was decoded in part.
     pub(super) partial: Option<Partial>,
@@ -29,12 +29,12 @@ impl Engine {
         payload: &[u8],
         caller: &Caller,
         settings: &DispatchSettings,
-    ) -> Result<Decoded, DecodeError> {
+    ) -> Result<DecodedPayload, DecodeError> {
         if payload.len() > self.large
             && let Some((event, partial)) = self.decode_partly(host, payload, caller, settings)
         {
-            return Ok(Decoded { events: vec![event], partial: Some(partial) });
+            return Ok(DecodedPayload { events: vec![event], partial: Some(partial) });
         }
-        Ok(Decoded { events: host.decode(payload, caller)?, partial: None })
+        Ok(DecodedPayload { events: host.decode(payload, caller)?, partial: None })
     }
 }

@@ -3,23 +3,23 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use anyhook_model::event::Doubt;
-use anyhook_model::instructions::Instructions;
+use anyhook_model::agent_directives::AgentDirectives;
+use anyhook_model::event::CallDoubt;
 use anyhook_model::{Effect, Event, Host, Mode, Payload, Spelling};
 
 use super::decode::Partial;
-use super::open_close::{Closed, Dispatched};
+use super::open_close::{ClosedEvent, DispatchedEvent};
 use super::raise_alarms::can_tell;
 use super::{Engine, EventHooks};
-use crate::discover::Installed;
-use crate::dispatch::{Dispatch, Finished, RunResult, Step};
-use crate::instructions;
-use crate::plan::Plan;
+use crate::agent_directives;
+use crate::discover::InstalledHooks;
+use crate::dispatch::{Dispatch, DispatchStep, FinishedDispatch, RunResult};
+use crate::plan::DispatchPlan;
 use crate::settings::DispatchSettings;
 
 /// Which event of a payload it is: some payloads are several events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PayloadPart {
     #[default]
     First,
     Further,
@@ -27,8 +27,8 @@ pub(super) enum Part {
 
 /// What comes with an event.
 #[derive(Debug, Default)]
-pub(super) struct Incoming<'caller> {
-    pub(super) part: Part,
+pub(super) struct IncomingEvent<'caller> {
+    pub(super) part: PayloadPart,
     /// The id the agent was given by the program that started it.
     pub(super) agent_id: Option<&'caller str>,
     /// What was found out while it was decoded.
@@ -45,9 +45,9 @@ impl Engine {
         host: &dyn Host,
         event: Event,
         deadline: Option<Duration>,
-    ) -> Dispatched {
+    ) -> DispatchedEvent {
         let payload = Payload::from(event.to_json(Spelling::Canonical));
-        self.dispatch_one(host, event, deadline, Incoming::default()).into_dispatched(payload)
+        self.dispatch_one(host, event, deadline, IncomingEvent::default()).into_dispatched(payload)
     }
 
     /// Sends one event of a payload through its hooks.
@@ -56,25 +56,25 @@ impl Engine {
         host: &dyn Host,
         mut event: Event,
         deadline: Option<Duration>,
-        incoming: Incoming<'_>,
-    ) -> Closed {
+        incoming: IncomingEvent<'_>,
+    ) -> ClosedEvent {
         // Where it is not certain what is called, every guard is asked for.
         let by_index = self.by_index && event.doubt.is_none();
         let can_tell = can_tell(host, &event.kind);
         let agent_id = incoming.agent_id;
         let opened = self.open_one(&mut event, incoming, by_index, can_tell);
-        let plan = Plan::new(&opened.hooks.installed, &event);
+        let plan = DispatchPlan::new(&opened.hooks.installed, &event);
         let left = || deadline.map(|deadline| deadline.saturating_sub(opened.began.elapsed()));
         let mut finished = Dispatch::new(host, plan, event).drive(|step| match step {
-            Step::Run(due) => self.run(due, left(), &[]),
-            Step::Detach(due) => self.detach(due, &opened),
-            Step::Done => RunResult::not_started("already finished"),
+            DispatchStep::Run(due) => self.run(due, left(), &[]),
+            DispatchStep::Detach(due) => self.detach(due, &opened),
+            DispatchStep::Done => RunResult::not_started("already finished"),
         });
         deny_doubtful(&opened.hooks, &mut finished);
-        if instructions::may_hold(&finished.event, &finished.verdict)
+        if agent_directives::may_hold(&finished.event, &finished.verdict)
             && let Some(instructions) = self.instructions(agent_id)
         {
-            instructions::hold(instructions, &finished.event, &mut finished.verdict);
+            agent_directives::hold(instructions, &finished.event, &mut finished.verdict);
         }
         self.close_one(host, opened, finished)
     }
@@ -84,35 +84,35 @@ impl Engine {
     pub fn run_only(
         &self,
         host: &dyn Host,
-        installed: &Installed,
+        installed: &InstalledHooks,
         event: Event,
         environment: &[(OsString, OsString)],
-    ) -> Finished {
-        Dispatch::new(host, Plan::new(installed, &event), event).drive(|step| match step {
-            Step::Run(due) | Step::Detach(due) => self.run(due, None, environment),
-            Step::Done => RunResult::not_started("already finished"),
+    ) -> FinishedDispatch {
+        Dispatch::new(host, DispatchPlan::new(installed, &event), event).drive(|step| match step {
+            DispatchStep::Run(due) | DispatchStep::Detach(due) => self.run(due, None, environment),
+            DispatchStep::Done => RunResult::not_started("already finished"),
         })
     }
 
     /// Reads what the daemon wants of this agent's hook processes; nothing without an id.
-    pub(super) fn instructions(&self, agent_id: Option<&str>) -> Option<Instructions> {
-        instructions::read(self.places.state.as_deref()?, agent_id?)
+    pub(super) fn instructions(&self, agent_id: Option<&str>) -> Option<AgentDirectives> {
+        agent_directives::read(self.places.state.as_deref()?, agent_id?)
     }
 }
 
 /// Denies a call that a guard did not see as it is: one that blocks on failure must not be bypassed.
-fn deny_doubtful(hooks: &EventHooks, finished: &mut Finished) {
+fn deny_doubtful(hooks: &EventHooks, finished: &mut FinishedDispatch) {
     let event = &finished.event;
     let Some(doubt) = event.doubt.filter(|_| event.kind.takes_input_change()) else { return };
     if finished.verdict.is_block() {
         return;
     }
-    let plan = Plan::new(&hooks.installed, event);
+    let plan = DispatchPlan::new(&hooks.installed, event);
     let guard = plan.steps.iter().find(|step| {
         let definition = &step.hook.definition;
         let decides = definition.mode == Mode::Enforce && !definition.is_async;
         // A guard that took the call although it has no name has decided about it.
-        let was_passed = doubt != Doubt::Unnamed || step.mismatch(event).is_some();
+        let was_passed = doubt != CallDoubt::Unnamed || step.mismatch(event).is_some();
         decides && step.hook.blocks_on_failure() && was_passed
     });
     if let Some(guard) = guard {

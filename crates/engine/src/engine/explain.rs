@@ -4,7 +4,7 @@ use anyhook_model::{Event, SkipReason, Spelling};
 
 use super::EventHooks;
 use crate::hook::Hook;
-use crate::plan::Plan;
+use crate::plan::DispatchPlan;
 
 /// Returns what `explain` shows: each hook in order, and why it would not run, if so.
 pub fn explain<'hooks>(
@@ -14,7 +14,7 @@ pub fn explain<'hooks>(
     let mut event = event.clone();
     event.project_dir.clone_from(&hooks.root);
     let event = &event;
-    let plan = Plan::new(&hooks.installed, event);
+    let plan = DispatchPlan::new(&hooks.installed, event);
     let mut due: Vec<_> = plan
         .steps
         .iter()

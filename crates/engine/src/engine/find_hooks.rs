@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhook_model::Event;
 
 use super::Engine;
-use crate::discover::{Installed, Reading};
-use crate::index::{self, Met};
-use crate::matcher::Leaves;
+use crate::discover::{InstalledHooks, ReadDepth};
+use crate::index::{self, MatchedHooks};
+use crate::matcher::CallTexts;
 use crate::places::find_root;
 use crate::roots::Roots;
 use crate::session::{Pinned, Session};
@@ -24,13 +24,13 @@ pub struct EventHooks {
     /// The roots the hooks are taken from.
     roots: Roots,
     /// The installed hooks.
-    pub installed: Installed,
+    pub installed: InstalledHooks,
     /// Which index they are of; none if they were read.
     stamp: Option<u64>,
 }
 
 impl EventHooks {
-    fn new(roots: Roots, installed: Installed, stamp: Option<u64>) -> Self {
+    fn new(roots: Roots, installed: InstalledHooks, stamp: Option<u64>) -> Self {
         Self { root: roots.pinned.clone(), roots, installed, stamp }
     }
 
@@ -45,7 +45,7 @@ impl EventHooks {
     }
 
     /// Takes hooks that were read in the place of those an index found.
-    pub(super) fn replace(&mut self, installed: Installed) {
+    pub(super) fn replace(&mut self, installed: InstalledHooks) {
         self.installed = installed;
         self.stamp = None;
     }
@@ -54,7 +54,7 @@ impl EventHooks {
 impl Engine {
     /// Finds all hooks for an event, for `explain`, without running or writing anything.
     pub fn hooks_for(&self, event: &Event) -> EventHooks {
-        self.read_hooks(self.known_roots(event), &event.work_dir, Reading::All)
+        self.read_hooks(self.known_roots(event), &event.work_dir, ReadDepth::All)
     }
 
     /// Finds the hooks of an event: by the index, or by reading them.
@@ -65,13 +65,14 @@ impl Engine {
         roots: Roots,
         event: &'event Event,
         by_index: bool,
-        leaves: &OnceCell<Leaves<'event>>,
+        leaves: &OnceCell<CallTexts<'event>>,
         settings: &DispatchSettings,
     ) -> EventHooks {
         if !by_index {
-            return self.read_hooks(roots, &event.work_dir, Reading::WhatMayRun);
+            return self.read_hooks(roots, &event.work_dir, ReadDepth::WhatMayRun);
         }
-        let Met { installed, journal, stamp } = index::meet(&self.places, &roots, event, leaves);
+        let MatchedHooks { installed, journal, stamp } =
+            index::lookup(&self.places, &roots, event, leaves);
         if let Some(journal) = journal {
             settings.journal_is(journal);
         }
@@ -79,8 +80,13 @@ impl Engine {
     }
 
     /// Reads the hooks of all levels.
-    pub(super) fn read_hooks(&self, roots: Roots, work_dir: &Path, reading: Reading) -> EventHooks {
-        let installed = Installed::find_in(&self.places, &roots, work_dir, reading);
+    pub(super) fn read_hooks(
+        &self,
+        roots: Roots,
+        work_dir: &Path,
+        reading: ReadDepth,
+    ) -> EventHooks {
+        let installed = InstalledHooks::find_in(&self.places, &roots, work_dir, reading);
         EventHooks::new(roots, installed, None)
     }
 

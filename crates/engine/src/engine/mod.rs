@@ -38,25 +38,25 @@ use std::path::{Path, PathBuf};
 
 use anyhook_model::{EventKind, RecordId};
 
-use crate::person::Person;
+use crate::approval::Approver;
 use crate::places::Places;
-use crate::run::Runner;
+use crate::run::ProcessRunner;
 use crate::run::interruption::IsIgnored;
 use crate::run::process::random_bits;
 
 pub use explain::explain;
 pub use find_hooks::EventHooks;
-pub use open_close::{Dispatched, Opened};
-pub use script::Prepared;
+pub use open_close::{DispatchedEvent, OpenedEvent};
+pub use script::PreparedScript;
 
 /// Dispatches events to hooks, one after another.
 #[derive(Debug)]
 pub struct Engine {
     places: Places,
-    runner: Runner,
+    runner: ProcessRunner,
     /// Whether an agent started this process, so that records can tell which.
     names_agent: bool,
-    person: Option<Box<dyn Person>>,
+    person: Option<Box<dyn Approver>>,
     /// Whether hooks are found by the index.
     by_index: bool,
     /// Finds the program where the places do not name it, when it is needed.
@@ -75,7 +75,7 @@ impl Engine {
     pub fn new(places: Places) -> Self {
         Self {
             places,
-            runner: Runner::default(),
+            runner: ProcessRunner::default(),
             names_agent: false,
             person: None,
             by_index: false,
@@ -94,20 +94,20 @@ impl Engine {
     }
 
     /// Has a person asked where the settings say so.
-    pub fn with_person(mut self, person: impl Person + 'static) -> Self {
+    pub fn with_person(mut self, person: impl Approver + 'static) -> Self {
         self.person = Some(Box::new(person));
         self
     }
 
     /// Sets the length above which payloads are decoded only in part, if no hook needs more. Nothing
     /// but time and memory depends on it.
-    pub fn with_large(mut self, bytes: usize) -> Self {
+    pub fn with_partial_threshold(mut self, bytes: usize) -> Self {
         self.large = bytes;
         self
     }
 
     /// Says that an agent started this process to answer one payload: records tell which it is.
-    pub fn be_hook_process(&mut self, is_ignored: IsIgnored) {
+    pub fn configure_for_hook_process(&mut self, is_ignored: IsIgnored) {
         self.names_agent = true;
         self.by_index = true;
         self.adopt_orphans();
@@ -118,7 +118,7 @@ impl Engine {
     ///
     /// For a process that does nothing else: it changes whose child an orphan is.
     pub fn adopt_orphans(&mut self) {
-        self.runner = Runner::adopting();
+        self.runner = ProcessRunner::adopting();
     }
 
     /// Has a signal that asks this process to end (INT, TERM, HUP) end the running hook first, with

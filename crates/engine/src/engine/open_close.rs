@@ -5,40 +5,40 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use anyhook_model::agent::ProcessName;
-use anyhook_model::event::Doubt;
+use anyhook_model::event::CallDoubt;
 use anyhook_model::json::{Object, shorten};
 use anyhook_model::{Alarm, Event, EventKind, Host, Payload, Record, RecordId, Verdict};
 use jiff::Timestamp;
 
 use super::call_id::CallId;
-use super::event::{Incoming, Part};
+use super::event::{IncomingEvent, PayloadPart};
 use super::raise_alarms::is_heard;
 use super::record::{self, Exchange};
 use super::session_effects::remember;
 use super::stop_cap::cap_stop;
 use super::{Engine, EventHooks, new_id, now};
-use crate::about::about;
-use crate::dispatch::Finished;
+use crate::dispatch::FinishedDispatch;
 use crate::failure_streak;
 use crate::process_name;
 use crate::session::Session;
 use crate::settings::DispatchSettings;
+use crate::summary::summary;
 
 /// An event on its way through its hooks: what is known of it apart from them.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedEvent {
     /// The hooks it meets; a driver may add to them.
     pub hooks: EventHooks,
-    pub(super) facts: Facts,
+    pub(super) facts: RecordContext,
     pub(super) settings: DispatchSettings,
     pub(super) began: Instant,
     session: Option<Session>,
     trouble: Option<io::Error>,
-    part: Part,
+    part: PayloadPart,
     alarms: Vec<Alarm>,
 }
 
-impl Opened {
+impl OpenedEvent {
     /// Returns the id its record will have.
     pub fn id(&self) -> &RecordId {
         &self.facts.id
@@ -47,7 +47,7 @@ impl Opened {
 
 /// What a record tells that was known before the hooks ran.
 #[derive(Clone, Debug)]
-pub(super) struct Facts {
+pub(super) struct RecordContext {
     pub(super) id: RecordId,
     pub(super) at: Timestamp,
     /// What the event was about, as it came: hooks may change the input.
@@ -57,7 +57,7 @@ pub(super) struct Facts {
     pub(super) agent_id: Option<String>,
 }
 
-impl Facts {
+impl RecordContext {
     /// Begins a record now, of which nothing else is known yet.
     pub(super) fn begin() -> Self {
         Self {
@@ -73,9 +73,9 @@ impl Facts {
 
 /// An event whose hooks have all had their turn: everything its record is made of.
 #[derive(Clone, Debug)]
-pub(super) struct Closed {
-    pub(super) facts: Facts,
-    pub(super) finished: Finished,
+pub(super) struct ClosedEvent {
+    pub(super) facts: RecordContext,
+    pub(super) finished: FinishedDispatch,
     pub(super) process: Option<ProcessName>,
     pub(super) alarms: Vec<Alarm>,
     /// The denial that the host ignored.
@@ -84,9 +84,9 @@ pub(super) struct Closed {
     pub(super) settings: DispatchSettings,
 }
 
-impl Closed {
+impl ClosedEvent {
     /// Takes what hooks made of an event, with nothing else known.
-    pub(super) fn of(facts: Facts, finished: Finished) -> Self {
+    pub(super) fn of(facts: RecordContext, finished: FinishedDispatch) -> Self {
         Self {
             facts,
             finished,
@@ -104,17 +104,17 @@ impl Closed {
     }
 
     /// Makes the record, and keeps the rest.
-    pub(super) fn into_dispatched(self, payload: Payload) -> Dispatched {
+    pub(super) fn into_dispatched(self, payload: Payload) -> DispatchedEvent {
         let exchange = Exchange { payload: Some(payload), ..Exchange::default() };
         let (verdict, settings) = (self.finished.verdict.clone(), self.settings.clone());
         let (record, event) = record::build(self, exchange);
-        Dispatched { verdict, record: Box::new(record), event, settings }
+        DispatchedEvent { verdict, record: Box::new(record), event, settings }
     }
 }
 
 /// An event that went through its hooks.
 #[derive(Clone, Debug)]
-pub struct Dispatched {
+pub struct DispatchedEvent {
     /// The verdict.
     pub verdict: Verdict,
     /// What the journal gets. It is large, and handed on often.
@@ -129,33 +129,33 @@ impl Engine {
     /// Begins the dispatch of an event for a driver of its own: remembers what it tells of its
     /// session, and finds the hooks it meets.
     ///
-    /// The driver plans ([`crate::plan::Plan::new`]), takes the [`crate::dispatch::Dispatch`] to its
+    /// The driver plans ([`crate::plan::DispatchPlan::new`]), takes the [`crate::dispatch::Dispatch`] to its
     /// end and hands the result to [`Self::close`].
-    pub fn open(&self, event: &mut Event) -> Opened {
+    pub fn open(&self, event: &mut Event) -> OpenedEvent {
         // Hooks that the driver adds may change what others match: none of them can be skipped.
-        self.open_one(event, Incoming::default(), false, is_heard(&event.kind))
+        self.open_one(event, IncomingEvent::default(), false, is_heard(&event.kind))
     }
 
     /// Ends a dispatch that [`Self::open`] began: caps a stop gate, raises alarms, makes the record.
     pub fn close(
         &self,
         host: &dyn Host,
-        opened: Opened,
-        finished: Finished,
+        opened: OpenedEvent,
+        finished: FinishedDispatch,
         payload: Payload,
-    ) -> Dispatched {
+    ) -> DispatchedEvent {
         self.close_one(host, opened, finished).into_dispatched(payload)
     }
 
     pub(super) fn open_one(
         &self,
         event: &mut Event,
-        incoming: Incoming<'_>,
+        incoming: IncomingEvent<'_>,
         by_index: bool,
         can_tell: bool,
-    ) -> Opened {
+    ) -> OpenedEvent {
         let (began, at) = (Instant::now(), now());
-        let Incoming { part, agent_id, partial, settings } = incoming;
+        let IncomingEvent { part, agent_id, partial, settings } = incoming;
         let session = self.session(event);
         let mut trouble = None;
         let mut counted = Object::new();
@@ -184,24 +184,25 @@ impl Engine {
                 Err(error) => trouble = trouble.or(Some(error)),
             }
         }
-        let facts = Facts {
+        let facts = RecordContext {
             id: new_id(),
             at,
-            about: told.unwrap_or_else(|| about(event, &[])),
+            about: told.unwrap_or_else(|| summary(event, &[])),
             counted,
             call: CallId::of(event),
             agent_id: agent_id.map(str::to_owned),
         };
-        Opened { hooks, facts, settings, began, session, trouble, part, alarms }
+        OpenedEvent { hooks, facts, settings, began, session, trouble, part, alarms }
     }
 
     pub(super) fn close_one(
         &self,
         host: &dyn Host,
-        opened: Opened,
-        mut finished: Finished,
-    ) -> Closed {
-        let Opened { hooks, facts, settings, began, session, mut trouble, part, alarms } = opened;
+        opened: OpenedEvent,
+        mut finished: FinishedDispatch,
+    ) -> ClosedEvent {
+        let OpenedEvent { hooks, facts, settings, began, session, mut trouble, part, alarms } =
+            opened;
         finished.verdict.id = Some(facts.id.clone());
         if finished.event.kind == EventKind::BeforeStop && finished.verdict.is_block() {
             let cap = settings.get(&self.places, hooks.root.as_deref()).stop_cap;
@@ -215,7 +216,7 @@ impl Engine {
         finished.verdict.warnings.extend(hooks.installed.notes.iter().cloned());
         // A patch is one call, and one event for each of its files. What ends us before this point has
         // left the call unasked.
-        if let (Some(session), EventKind::BeforeTool, Part::First) =
+        if let (Some(session), EventKind::BeforeTool, PayloadPart::First) =
             (&session, &finished.event.kind, part)
         {
             trouble = trouble.or(facts.call.count(session, &finished).err());
@@ -224,16 +225,21 @@ impl Engine {
             finished.verdict.warnings.push(format!("cannot save session state: {error}"));
         }
         let took = began.elapsed();
-        let mut closed = Closed { alarms, took, settings, ..Closed::of(facts, finished) };
+        let mut closed = ClosedEvent { alarms, took, settings, ..ClosedEvent::of(facts, finished) };
         self.raise_alarms(host, session.as_ref(), &mut closed, part);
         closed.process = self.agent_process(host, closed.event(), part);
         closed
     }
 
     /// Returns the agent's process, where a session or a turn begins.
-    fn agent_process(&self, host: &dyn Host, event: &Event, part: Part) -> Option<ProcessName> {
+    fn agent_process(
+        &self,
+        host: &dyn Host,
+        event: &Event,
+        part: PayloadPart,
+    ) -> Option<ProcessName> {
         let begins = matches!(event.kind, EventKind::SessionStart | EventKind::BeforeAgent);
-        let is_told = self.names_agent && begins && part == Part::First;
+        let is_told = self.names_agent && begins && part == PayloadPart::First;
         if is_told { process_name::of_agent(host.process_names()) } else { None }
     }
 }
@@ -244,7 +250,7 @@ fn unknown_event(event: &Event) -> Option<String> {
     let hint = match EventKind::slip_of(name) {
         Some(meant) if meant == name => "it is an event of another agent".to_owned(),
         Some(meant) => format!("did you mean `{meant}`?"),
-        None if event.doubt == Some(Doubt::UnknownEvent) => {
+        None if event.doubt == Some(CallDoubt::UnknownEvent) => {
             "it carries a tool call that no hook has checked".to_owned()
         }
         None => return None,

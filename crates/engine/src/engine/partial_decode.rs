@@ -10,17 +10,17 @@
 
 use std::cell::OnceCell;
 
-use anyhook_model::json::{Abridged, Cut, Role, abridge};
+use anyhook_model::json::{Abridged, Cut, FieldRole, abridge};
 use anyhook_model::{Caller, Event, EventKind, Host, ToolCall, tools};
 use serde_json::Value;
 
 use super::Engine;
 use super::decode::Partial;
-use crate::about::{LONG, about};
-use crate::file_forms;
-use crate::matcher::Leaves;
-use crate::plan::{Broken, Plan, PlannedStep};
+use crate::matcher::CallTexts;
+use crate::path_forms;
+use crate::plan::{DispatchPlan, NotRunnable, PlannedStep};
 use crate::settings::DispatchSettings;
+use crate::summary::{LONG, summary};
 
 /// Payloads longer than this are decoded in part first.
 pub(super) const LARGE: usize = 64 * 1024;
@@ -36,7 +36,7 @@ impl Engine {
     ) -> Option<(Event, Partial)> {
         let text = str::from_utf8(payload).ok()?;
         // As much as the digest of a call is made of: one whose input was cut has none.
-        let Abridged { text, cuts } = abridge(text, host.passed_on(), LONG)?;
+        let Abridged { text, cuts } = abridge(text, host.opaque_fields(), LONG)?;
         if cuts.is_empty() {
             return None;
         }
@@ -62,7 +62,7 @@ impl Engine {
         // of its field.
         let is_list = seeming.is_list || tools::has_command_in_parts(&call.input);
         let are_fields_cut = cuts.iter().any(|cut| {
-            cut.role != Role::Other
+            cut.role != FieldRole::Other
                 && cut.head().is_none()
                 && (is_list || tools::may_have_telling_field(cut.raw))
         });
@@ -71,19 +71,19 @@ impl Engine {
         }
         let roots = self.known_roots(&event);
         self.set_place(&mut event, roots.pinned.as_deref());
-        file_forms::resolve(&event);
+        path_forms::resolve(&event);
         let call = event.tool.as_ref()?;
         let leaves = OnceCell::from(leaves(call, &cuts));
         let hooks = self.find_hooks(roots, &event, self.by_index, &leaves, settings);
         if self.may_be_remembered(&event, &hooks) {
             return None;
         }
-        let plan = Plan::new(&hooks.installed, &event);
+        let plan = DispatchPlan::new(&hooks.installed, &event);
         let leaves = leaves.into_inner()?;
         if plan.steps.iter().any(|step| may_match(step, call, &leaves)) {
             return None;
         }
-        let about = about(&event, &cuts);
+        let about = summary(&event, &cuts);
         Some((event, Partial { hooks, about }))
     }
 }
@@ -92,16 +92,16 @@ impl Engine {
 ///
 /// What was left out is taken as one text, with the names and signs between its values: that finds a
 /// literal where there is none, which costs a tree, and misses none that is there.
-fn leaves<'call>(call: &'call ToolCall, cuts: &[Cut<'call>]) -> Leaves<'call> {
-    let mut leaves = Leaves::of(call);
-    for cut in cuts.iter().filter(|cut| cut.role != Role::Other) {
+fn leaves<'call>(call: &'call ToolCall, cuts: &[Cut<'call>]) -> CallTexts<'call> {
+    let mut leaves = CallTexts::of(call);
+    for cut in cuts.iter().filter(|cut| cut.role != FieldRole::Other) {
         leaves.add_json_string(cut.raw);
     }
     leaves
 }
 
 /// Tells whether a hook may have its turn.
-fn may_match(step: &PlannedStep<'_>, call: &ToolCall, leaves: &Leaves<'_>) -> bool {
-    let is_asked = !matches!(step.broken, Some(Broken::Unusable(_)));
+fn may_match(step: &PlannedStep<'_>, call: &ToolCall, leaves: &CallTexts<'_>) -> bool {
+    let is_asked = !matches!(step.broken, Some(NotRunnable::Unusable(_)));
     !is_asked || step.hook.matcher.may_match(call, leaves)
 }

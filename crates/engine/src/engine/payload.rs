@@ -3,13 +3,13 @@
 use std::mem;
 use std::time::{Duration, Instant};
 
-use anyhook_model::event::Doubt;
+use anyhook_model::event::CallDoubt;
 use anyhook_model::{Caller, Effect, EventKind, Host, Reply, Verdict};
 
 use super::Engine;
-use super::decode::Decoded;
-use super::event::{Incoming, Part};
-use super::open_close::Closed;
+use super::decode::DecodedPayload;
+use super::event::{IncomingEvent, PayloadPart};
+use super::open_close::ClosedEvent;
 use super::record::{Exchange, told};
 use crate::settings::DispatchSettings;
 
@@ -33,7 +33,7 @@ impl Engine {
             Err(error) => return self.refuse(host, &error, &payload, caller),
         };
         let first = decoded.events.first();
-        if let Some(event) = first.filter(|event| event.doubt == Some(Doubt::UnknownEvent))
+        if let Some(event) = first.filter(|event| event.doubt == Some(CallDoubt::UnknownEvent))
             && let Some(reply) = self.refuse_unknown(host, event, &payload)
         {
             return reply;
@@ -51,7 +51,7 @@ impl Engine {
             verdict.by = None;
         }
         let answered =
-            self.ask_person(host, &mut closed, is_one_call, &mut verdict, left(), &settings);
+            self.request_approval(host, &mut closed, is_one_call, &mut verdict, left(), &settings);
         let Some(first) = closed.first() else { return Reply::default() };
         let lost = self.decide_unasked(host, first.event(), &mut verdict, &settings);
         let mut reply = host.encode(first.event(), &verdict);
@@ -78,22 +78,22 @@ impl Engine {
     fn dispatch_all(
         &self,
         host: &dyn Host,
-        decoded: Decoded,
+        decoded: DecodedPayload,
         caller: &Caller,
         left: impl Fn() -> Option<Duration>,
         settings: &mut DispatchSettings,
-    ) -> (Verdict, Vec<Closed>) {
-        let Decoded { events, mut partial } = decoded;
+    ) -> (Verdict, Vec<ClosedEvent>) {
+        let DecodedPayload { events, mut partial } = decoded;
         let mut verdict = Verdict::default();
         let mut closed = Vec::with_capacity(events.len());
         for (index, event) in events.into_iter().enumerate() {
-            let part = if index == 0 { Part::First } else { Part::Further };
-            let only_told = part == Part::Further
+            let part = if index == 0 { PayloadPart::First } else { PayloadPart::Further };
+            let only_told = part == PayloadPart::Further
                 && matches!(
                     event.kind,
                     EventKind::AfterAgent | EventKind::AfterStop | EventKind::Notification
                 );
-            let incoming = Incoming {
+            let incoming = IncomingEvent {
                 part,
                 agent_id: caller.agent_id.as_deref(),
                 partial: partial.take(),
@@ -119,7 +119,7 @@ impl Engine {
 }
 
 /// Tells whether each call of a payload was allowed by its own hooks.
-fn all_allowed(closed: &[Closed]) -> bool {
+fn all_allowed(closed: &[ClosedEvent]) -> bool {
     let mut calls = closed.iter().filter(|one| one.event().tool.is_some());
     calls.all(|call| call.finished.verdict.effect == Some(Effect::Allow))
 }

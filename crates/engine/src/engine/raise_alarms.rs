@@ -5,12 +5,12 @@ use anyhook_model::report::RanAnyway;
 use anyhook_model::{Alarm, AlarmKind, Event, EventKind, Host, RecordId};
 
 use super::Engine;
-use super::event::Part;
-use super::open_close::Closed;
-use crate::about::ABOUT_LIMIT;
+use super::event::PayloadPart;
+use super::open_close::ClosedEvent;
 use crate::alarms;
 use crate::redact::without_secrets;
 use crate::session::Session;
+use crate::summary::SUMMARY_LIMIT;
 
 impl Engine {
     /// Tells of what went past a guard: at once, and of calls that ran again when the next session
@@ -21,10 +21,10 @@ impl Engine {
         &self,
         host: &dyn Host,
         session: Option<&Session>,
-        closed: &mut Closed,
-        part: Part,
+        closed: &mut ClosedEvent,
+        part: PayloadPart,
     ) {
-        if let Some(state) = self.places.state.as_ref().filter(|_| part == Part::First) {
+        if let Some(state) = self.places.state.as_ref().filter(|_| part == PayloadPart::First) {
             let kind = &closed.event().kind;
             // Where it would reach no person, they wait for a session in which it does.
             if *kind == EventKind::SessionStart && host.can_warn(kind) {
@@ -67,14 +67,14 @@ pub(super) fn is_heard(kind: &EventKind) -> bool {
 
 /// Returns the alarm about the call of an event, if there is one: it ran although it was denied, or
 /// although no hook was asked. Notes the denial.
-fn call_alarm(session: &Session, closed: &mut Closed) -> Option<Alarm> {
+fn call_alarm(session: &Session, closed: &mut ClosedEvent) -> Option<Alarm> {
     let (event, facts) = (&closed.finished.event, &closed.facts);
     if !matches!(event.kind, EventKind::AfterTool | EventKind::AfterToolFailure) {
         return None;
     }
     let calls = [&facts.call.call, &facts.call.digest].into_iter().flatten();
     let denied = calls.into_iter().find_map(|call| session.denied_by(call));
-    let about = || facts.about.clone().map(|about| shorten(&without_secrets(about), ABOUT_LIMIT));
+    let about = || facts.about.clone().map(|about| shorten(&without_secrets(about), SUMMARY_LIMIT));
     if let Some(denied) = denied.filter(|_| event.kind == EventKind::AfterTool) {
         let denied = RecordId::from_text(denied);
         let alarm = alarms::ran_anyway(&RanAnyway {

@@ -6,14 +6,14 @@ use std::path::Path;
 use anyhook_model::record::JOURNAL_VERSION;
 use anyhook_model::{Event, Lost, Payload, Record, RecordId, Reply, ReplyRecord, Resolution};
 
-use super::open_close::{Closed, Facts};
+use super::open_close::{ClosedEvent, RecordContext};
 use super::{Engine, now};
-use crate::about::about;
-use crate::dispatch::{Due, Finished, run_record};
-use crate::journal::{Appended, Journal};
-use crate::output::Said;
+use crate::dispatch::{DueHook, FinishedDispatch, run_record};
+use crate::journal::{AppendResult, Journal};
+use crate::output::RunOutput;
 use crate::run::detached;
 use crate::settings::{DispatchSettings, JournalSettings};
+use crate::summary::summary;
 
 /// What a record tells of the payload it belongs to, and of what was answered.
 #[derive(Debug, Default)]
@@ -32,9 +32,9 @@ pub(super) struct Exchange {
 /// Makes the record of an event, and hands the event back.
 ///
 /// Every field is named here, so that a new one has to say where it comes from.
-pub(super) fn build(closed: Closed, exchange: Exchange) -> (Record, Event) {
-    let Closed { facts, finished, process, alarms, denied_by, took, settings: _ } = closed;
-    let Finished { verdict, event, runs, skipped, more_skipped, other_events } = finished;
+pub(super) fn build(closed: ClosedEvent, exchange: Exchange) -> (Record, Event) {
+    let ClosedEvent { facts, finished, process, alarms, denied_by, took, settings: _ } = closed;
+    let FinishedDispatch { verdict, event, runs, skipped, more_skipped, other_events } = finished;
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let record = Record {
         v: JOURNAL_VERSION,
@@ -85,7 +85,7 @@ pub(super) fn told(reply: &Reply) -> ReplyRecord {
 }
 
 /// Makes the records of a payload's events: the first has the exchange, the others refer to it.
-fn build_all(closed: Vec<Closed>, exchange: Exchange) -> Vec<Record> {
+fn build_all(closed: Vec<ClosedEvent>, exchange: Exchange) -> Vec<Record> {
     let first = closed.first().map(|first| first.facts.id.clone());
     let mut exchange = Some(exchange);
     closed
@@ -99,23 +99,23 @@ fn build_all(closed: Vec<Closed>, exchange: Exchange) -> Vec<Record> {
 
 impl Engine {
     /// Begins the record of a hook that runs in the background; its outcome is still to come.
-    pub fn background_record(due: &Due<'_>, of: &RecordId) -> Record {
+    pub fn background_record(due: &DueHook<'_>, of: &RecordId) -> Record {
         let event = Event {
             raw: serde_json::Map::new(),
             context: serde_json::Map::new(),
             ..due.event.clone()
         };
-        let facts = Facts { about: about(&event, &[]), ..Facts::begin() };
-        let runs = vec![run_record(due.hook, Said::default(), None)];
-        let finished = Finished { runs, ..Finished::of(event) };
+        let facts = RecordContext { about: summary(&event, &[]), ..RecordContext::begin() };
+        let runs = vec![run_record(due.hook, RunOutput::default(), None)];
+        let finished = FinishedDispatch { runs, ..FinishedDispatch::of(event) };
         let exchange = Exchange { of: Some(of.clone()), ..Exchange::default() };
-        build(Closed::of(facts, finished), exchange).0
+        build(ClosedEvent::of(facts, finished), exchange).0
     }
 
     /// Journals a payload's events and what was answered. The answer does not depend on it.
     pub(super) fn journal_payload(
         &self,
-        closed: Vec<Closed>,
+        closed: Vec<ClosedEvent>,
         exchange: Exchange,
         settings: JournalSettings,
         reply: &mut Reply,
@@ -147,7 +147,7 @@ impl Engine {
             ));
         };
         let journal = Journal::with(state, settings);
-        if journal.append(records)? == Appended::AndClosedOne {
+        if journal.append(records)? == AppendResult::AndClosedOne {
             // If it cannot be done now, the process that closes the next segment does it.
             let _ = match self.binary() {
                 Some(binary) => detached::launch_keeper(binary, &self.places),

@@ -13,10 +13,10 @@ use anyhook_model::{
 use rustix::io::Errno;
 
 use super::Engine;
-use super::open_close::{Closed, Facts};
+use super::open_close::{ClosedEvent, RecordContext};
 use super::record::{Exchange, told};
-use crate::discover::{Reading, Standing};
-use crate::dispatch::Finished;
+use crate::discover::{HookStatus, ReadDepth};
+use crate::dispatch::FinishedDispatch;
 use crate::guard_marker;
 use crate::settings::DispatchSettings;
 
@@ -33,7 +33,7 @@ impl Engine {
         let mut event = Event::new(kind, host.id(), &caller.work_dir, caller.now);
         event.project_dir.clone_from(&caller.project_dir);
         let roots = self.unpinned(&event, event.project_dir.clone());
-        let hooks = self.read_hooks(roots, &event.work_dir, Reading::WhatMayRun);
+        let hooks = self.read_hooks(roots, &event.work_dir, ReadDepth::WhatMayRun);
         // A program that speaks the open format is told what is wrong with an event, unless it may be
         // a call.
         let for_tools = host.id() == OpenFormat.id();
@@ -51,7 +51,7 @@ impl Engine {
         payload: &[u8],
     ) -> Option<Reply> {
         let roots = self.known_roots(event);
-        let hooks = self.read_hooks(roots, &event.work_dir, Reading::WhatMayRun);
+        let hooks = self.read_hooks(roots, &event.work_dir, ReadDepth::WhatMayRun);
         if !hooks.installed.hooks.iter().any(|standing| is_guard(standing, true)) {
             return None;
         }
@@ -75,7 +75,10 @@ impl Engine {
         reply.blocks = guarded;
         let mut verdict = Verdict { warnings: vec![error.to_string()], ..Verdict::default() };
         verdict.effect = (reply.exit_code == exit_code::BLOCKED).then_some(Effect::Deny);
-        let closed = Closed::of(Facts::begin(), Finished { verdict, ..Finished::of(event) });
+        let closed = ClosedEvent::of(
+            RecordContext::begin(),
+            FinishedDispatch { verdict, ..FinishedDispatch::of(event) },
+        );
         let exchange = Exchange {
             payload: Some(Payload::new(payload)),
             lost: reply.lost.clone(),
@@ -110,7 +113,7 @@ impl Engine {
 }
 
 /// Tells whether a hook stops what it cannot decide; `for_tools` is for tool calls only.
-fn is_guard(standing: &Standing, for_tools: bool) -> bool {
+fn is_guard(standing: &HookStatus, for_tools: bool) -> bool {
     let hook = &standing.hook;
     let triggers = &hook.definition.triggers;
     let is_for_tools = || triggers.iter().any(|trigger| trigger.kind.takes_input_change());

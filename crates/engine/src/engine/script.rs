@@ -4,37 +4,37 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhook_model::Outcome;
+use anyhook_model::RunOutcome;
 use anyhook_model::json::shorten;
 
-use super::{Engine, Opened};
-use crate::dispatch::{Due, RunResult};
+use super::{Engine, OpenedEvent};
+use crate::dispatch::{DueHook, RunResult};
 use crate::places::nearest_existing;
 use crate::run::environment::{Inherits, of_guard};
-use crate::run::{Command, Runner, detached};
+use crate::run::{ProcessCommand, ProcessRunner, detached};
 
 /// A longer value would keep a script from being started at all.
 const VARIABLE_LIMIT: usize = 4 * 1024;
 
 /// A hook's process that is about to be started.
 #[derive(Debug)]
-pub struct Prepared {
-    command: Command,
+pub struct PreparedScript {
+    command: ProcessCommand,
     input: String,
     limit: Duration,
 }
 
-impl Prepared {
+impl PreparedScript {
     /// Runs it to its end or its time limit. Blocks.
     pub fn run(&self) -> RunResult {
-        Runner::default().run(&self.command, &self.input, self.limit)
+        ProcessRunner::default().run(&self.command, &self.input, self.limit)
     }
 }
 
 impl Engine {
     /// Makes the command of a hook whose turn has come.
-    fn command(&self, due: &Due<'_>, more: &[(OsString, OsString)]) -> Option<Command> {
-        let Due { hook, event, spelling } = due;
+    fn command(&self, due: &DueHook<'_>, more: &[(OsString, OsString)]) -> Option<ProcessCommand> {
+        let DueHook { hook, event, spelling } = due;
         let entry = hook.entry.as_ref()?;
         let root = hook.root.as_deref().or(event.project_dir.as_deref());
         let work_dir = nearest_existing(root.unwrap_or(&event.work_dir));
@@ -60,20 +60,24 @@ impl Engine {
             set("ANYHOOK_TOOL", text(&tool.name));
         }
         environment.extend_from_slice(more);
-        Some(Command::new(entry, work_dir, inherits, environment))
+        Some(ProcessCommand::new(entry, work_dir, inherits, environment))
     }
 
     /// Makes a hook whose turn has come ready to be started, for a driver that does it itself.
-    pub fn prepare(&self, due: &Due<'_>, left: Option<Duration>) -> Result<Prepared, RunResult> {
+    pub fn prepare(
+        &self,
+        due: &DueHook<'_>,
+        left: Option<Duration>,
+    ) -> Result<PreparedScript, RunResult> {
         self.prepare_with(due, left, &[])
     }
 
     fn prepare_with(
         &self,
-        due: &Due<'_>,
+        due: &DueHook<'_>,
         left: Option<Duration>,
         more: &[(OsString, OsString)],
-    ) -> Result<Prepared, RunResult> {
+    ) -> Result<PreparedScript, RunResult> {
         let Some(command) = self.command(due, more) else {
             return Err(RunResult::not_started("no script to run"));
         };
@@ -82,12 +86,12 @@ impl Engine {
         if limit.is_zero() {
             return Err(RunResult::not_started("the caller's deadline has passed"));
         }
-        Ok(Prepared { command, input: due.input(), limit })
+        Ok(PreparedScript { command, input: due.input(), limit })
     }
 
     pub(super) fn run(
         &self,
-        due: &Due<'_>,
+        due: &DueHook<'_>,
         left: Option<Duration>,
         more: &[(OsString, OsString)],
     ) -> RunResult {
@@ -95,24 +99,26 @@ impl Engine {
             tell(due.hook.name());
         }
         match self.prepare_with(due, left, more) {
-            Ok(Prepared { command, input, limit }) => self.runner.run(&command, &input, limit),
+            Ok(PreparedScript { command, input, limit }) => {
+                self.runner.run(&command, &input, limit)
+            }
             Err(result) => result,
         }
     }
 
     /// Starts a hook that runs in the background.
-    pub(super) fn detach(&self, due: &Due<'_>, opened: &Opened) -> RunResult {
+    pub(super) fn detach(&self, due: &DueHook<'_>, opened: &OpenedEvent) -> RunResult {
         let began = Instant::now();
         if let Some(signal) = self.interrupted() {
             return RunResult {
-                outcome: Outcome::Interrupted(signal),
+                outcome: RunOutcome::Interrupted(signal),
                 ..RunResult::not_started("")
             };
         }
         let Some(command) = self.command(due, &[]) else {
             return RunResult::not_started("no script to run");
         };
-        let job = detached::Job {
+        let job = detached::DetachedJob {
             command,
             input: due.input(),
             limit_ms: due.hook.definition.timeout_ms,
@@ -126,7 +132,7 @@ impl Engine {
         };
         match detached::launch(binary, &job) {
             Ok(()) => RunResult {
-                outcome: Outcome::Detached,
+                outcome: RunOutcome::Detached,
                 took: began.elapsed(),
                 ..RunResult::not_started("")
             },

@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use super::{Engine, EventHooks, now};
 use crate::announce;
-use crate::discover::{Installed, Reading, Standing};
+use crate::discover::{HookStatus, InstalledHooks, ReadDepth};
 use crate::failure_streak;
 use crate::guard_marker;
 use crate::hook::Hook;
 use crate::index;
 use crate::session::{self, Session};
-use crate::session_guards::{self, Checked};
+use crate::session_guards::{self, GuardCheck};
 
 impl Engine {
     /// Returns the session of an event, if it names one and there is a place to remember it.
@@ -33,12 +33,12 @@ impl Engine {
         hooks: &EventHooks,
         event: &Event,
         can_tell: bool,
-    ) -> io::Result<Checked> {
-        let Some(state) = self.places.state.as_deref() else { return Ok(Checked::default()) };
+    ) -> io::Result<GuardCheck> {
+        let Some(state) = self.places.state.as_deref() else { return Ok(GuardCheck::default()) };
         let find = || {
             if hooks.is_by_index() { self.all_hooks(hooks, event) } else { hooks.installed.clone() }
         };
-        let scene = session_guards::Scene {
+        let scene = session_guards::GuardContext {
             state,
             folder: session.folder(),
             root: hooks.root.as_deref(),
@@ -70,10 +70,11 @@ impl Engine {
             if hooks.iter().any(|standing| standing.hook.name() == hook.name()) {
                 continue;
             }
-            let before =
-                |standing: &Standing| standing.hook.definition.priority >= hook.definition.priority;
+            let before = |standing: &HookStatus| {
+                standing.hook.definition.priority >= hook.definition.priority
+            };
             let place = hooks.iter().take_while(|standing| before(standing)).count();
-            hooks.insert(place, Standing { hook, out: None });
+            hooks.insert(place, HookStatus { hook, out: None });
         }
     }
 
@@ -86,8 +87,8 @@ impl Engine {
         session_guards::may_differ(session.folder(), self.stamp(hooks, state))
     }
 
-    fn all_hooks(&self, hooks: &EventHooks, event: &Event) -> Installed {
-        Installed::find_in(&self.places, hooks.roots(), &event.work_dir, Reading::WhatMayRun)
+    fn all_hooks(&self, hooks: &EventHooks, event: &Event) -> InstalledHooks {
+        InstalledHooks::find_in(&self.places, hooks.roots(), &event.work_dir, ReadDepth::WhatMayRun)
     }
 }
 

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhook_model::{
-    Caller, DecodeError, Event, Host, Inquiry, OpenFormat, Record, Reply, Resolution, Verdict,
+    ApprovalRequest, Caller, DecodeError, Event, Host, OpenFormat, Record, Reply, Resolution,
+    Verdict,
 };
 use serde_json::json;
 
 use super::Engine;
+use crate::approval::Approver;
 use crate::journal::Journal;
-use crate::person::Person;
 use crate::places::Places;
 
 /// The open format, of a host that cannot ask a person.
@@ -42,8 +43,8 @@ impl Host for CannotAsk {
 #[derive(Debug)]
 struct Edits(PathBuf);
 
-impl Person for Edits {
-    fn ask(&self, _: &Places, _: &Inquiry, record: &Record) -> Option<Resolution> {
+impl Approver for Edits {
+    fn ask(&self, _: &Places, _: &ApprovalRequest, record: &Record) -> Option<Resolution> {
         assert_eq!(record.tool.as_deref(), Some("Shell"));
         fs::write(&self.0, "ask_fallback = \"pass\"\n[journal]\nsegment_kib = 0\n").unwrap();
         None

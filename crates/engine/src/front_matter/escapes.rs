@@ -6,7 +6,7 @@
 //! escape YAML knows.
 
 /// The text with backslashes doubled.
-pub(super) struct Doubled {
+pub(super) struct DoubledBackslashes {
     pub text: String,
     /// Where a backslash was put in, in characters of `text`, ascending.
     pub insertions: Vec<usize>,
@@ -15,16 +15,20 @@ pub(super) struct Doubled {
 }
 
 /// Doubles backslashes in double-quoted values.
-pub(super) fn double(original: &str) -> Doubled {
+pub(super) fn double(original: &str) -> DoubledBackslashes {
     if !original.contains('\\') {
-        return Doubled { text: original.to_owned(), insertions: Vec::new(), odd: Vec::new() };
+        return DoubledBackslashes {
+            text: original.to_owned(),
+            insertions: Vec::new(),
+            odd: Vec::new(),
+        };
     }
     let mut scanner = Scanner {
         characters: original.chars().collect(),
         at: 0,
         key: None,
         flow_depth: 0,
-        doubled: Doubled {
+        doubled: DoubledBackslashes {
             text: String::with_capacity(original.len() + 16),
             insertions: Vec::new(),
             odd: Vec::new(),
@@ -42,7 +46,7 @@ struct Scanner {
     /// The key whose value comes next.
     key: Option<String>,
     flow_depth: usize,
-    doubled: Doubled,
+    doubled: DoubledBackslashes,
     /// Characters of `doubled.text` so far.
     written: usize,
 }

@@ -9,9 +9,9 @@ mod yaml;
 
 use std::borrow::Cow;
 
-pub use yaml::{Node, Value};
+pub use yaml::{YamlNode, YamlValue};
 
-use crate::problem::Place;
+use crate::problem::TextPosition;
 
 /// The front matter must end within so many bytes.
 const LIMIT: usize = 256 * 1024;
@@ -23,13 +23,13 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 #[derive(Debug)]
 pub struct FrontMatter {
     /// The document; a mapping in a hook that can be used.
-    pub root: Node,
+    pub root: YamlNode,
     /// Escapes in double quotes that YAML does not know and that were read as written.
-    pub odd_escapes: Vec<Place>,
+    pub odd_escapes: Vec<TextPosition>,
     /// Whether bytes that are no UTF-8 were replaced.
     pub lossy: bool,
-    head: Place,
-    source: Source,
+    head: TextPosition,
+    source: FrontMatterText,
 }
 
 /// Why there is no front matter to read.
@@ -38,12 +38,12 @@ pub struct Unreadable {
     /// What is wrong.
     pub message: String,
     /// Where.
-    pub place: Place,
+    pub place: TextPosition,
 }
 
 /// The text between the two lines `---`, and where it starts in the file.
 #[derive(Debug)]
-struct Source {
+struct FrontMatterText {
     text: String,
     /// Bytes and lines of the file before `text`.
     byte_offset: usize,
@@ -59,7 +59,7 @@ impl FrontMatter {
         let text = String::from_utf8_lossy(block);
         let lossy = matches!(text, Cow::Owned(_));
         let doubled = escapes::double(&text);
-        let mut source = Source {
+        let mut source = FrontMatterText {
             text: text.into_owned(),
             byte_offset,
             line_offset,
@@ -77,31 +77,31 @@ impl FrontMatter {
     }
 
     /// Returns the place of the line that opens the front matter.
-    pub fn head(&self) -> Place {
+    pub fn head(&self) -> TextPosition {
         self.head
     }
 
     /// Returns the place of a node in the file.
-    pub fn place(&self, node: &Node) -> Place {
+    pub fn place(&self, node: &YamlNode) -> TextPosition {
         self.source.place(node.start, node.end)
     }
 }
 
-impl Source {
+impl FrontMatterText {
     /// Returns the place of a range of characters of what YAML was given.
-    fn place(&self, start: usize, end: usize) -> Place {
+    fn place(&self, start: usize, end: usize) -> TextPosition {
         let original =
             |at: usize| at - self.insertions.partition_point(|insertion| *insertion < at);
         self.place_of_original(original(start), original(end))
     }
 
     /// Returns the place of a range of characters of the text.
-    fn place_of_original(&self, start: usize, end: usize) -> Place {
+    fn place_of_original(&self, start: usize, end: usize) -> TextPosition {
         let byte_of =
             |at: usize| self.text.char_indices().nth(at).map_or(self.text.len(), |(byte, _)| byte);
         let (start, end) = (byte_of(start), byte_of(end.max(start)));
-        let place = Place::in_text(&self.text, &(start..end));
-        Place {
+        let place = TextPosition::in_text(&self.text, &(start..end));
+        TextPosition {
             line: self.line_offset + place.line,
             column: place.column,
             start: self.byte_offset + place.start,
@@ -117,14 +117,14 @@ struct Block<'file> {
     byte_offset: usize,
     line_offset: usize,
     /// The line that opens it.
-    head: Place,
+    head: TextPosition,
 }
 
 /// Returns the bytes between the two lines `---`. Blank lines before the first are fine.
 fn block(file: &[u8]) -> Result<Block<'_>, Unreadable> {
     let unreadable = |message: &str, line: usize, start: usize| Unreadable {
         message: message.to_owned(),
-        place: Place { line, column: 1, start, end: (start + 3).min(file.len()).max(start) },
+        place: TextPosition { line, column: 1, start, end: (start + 3).min(file.len()).max(start) },
     };
     let bom = if file.starts_with(BOM) { 3 } else { 0 };
     let line_end = |from: usize| {
@@ -144,7 +144,7 @@ fn block(file: &[u8]) -> Result<Block<'_>, Unreadable> {
     while at < file.len() && at - start <= LIMIT {
         let next = line_end(at);
         if is_fence(&file[at..next]) {
-            let head = Place { line, column: 1, start: open, end: open + 3 };
+            let head = TextPosition { line, column: 1, start: open, end: open + 3 };
             let bytes = &file[start..at];
             return Ok(Block { bytes, byte_offset: start, line_offset: line, head });
         }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     fn field(file: &[u8], key: &str) -> Option<String> {
-        FrontMatter::read(file).unwrap().root.get(key).and_then(Node::text).map(str::to_owned)
+        FrontMatter::read(file).unwrap().root.get(key).and_then(YamlNode::text).map(str::to_owned)
     }
 
     #[test]

@@ -10,9 +10,9 @@ const NODE_LIMIT: usize = 20_000;
 
 /// A value and its place, in characters of what was parsed.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct YamlNode {
     /// The value.
-    pub value: Value,
+    pub value: YamlValue,
     /// The first character.
     pub start: usize,
     /// The character after the last.
@@ -21,7 +21,7 @@ pub struct Node {
 
 /// A YAML value.
 #[derive(Clone, Debug)]
-pub enum Value {
+pub enum YamlValue {
     /// A scalar; `plain` if it was written without quotes.
     Scalar {
         /// The text.
@@ -30,36 +30,36 @@ pub enum Value {
         plain: bool,
     },
     /// A list.
-    Sequence(Vec<Node>),
+    Sequence(Vec<YamlNode>),
     /// Keys and values in the order they were written.
-    Mapping(Vec<(Node, Node)>),
+    Mapping(Vec<(YamlNode, YamlNode)>),
 }
 
-impl Node {
+impl YamlNode {
     /// Returns the value of a key; of the last one if it is there twice.
-    pub fn get(&self, key: &str) -> Option<&Node> {
-        let Value::Mapping(pairs) = &self.value else { return None };
+    pub fn get(&self, key: &str) -> Option<&YamlNode> {
+        let YamlValue::Mapping(pairs) = &self.value else { return None };
         pairs.iter().rev().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
     }
 
     /// Returns the text of a scalar.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
-            Value::Scalar { text, .. } => Some(text),
+            YamlValue::Scalar { text, .. } => Some(text),
             _ => None,
         }
     }
 
     /// Tells whether the value is YAML's null, also when nothing was written.
     pub fn is_null(&self) -> bool {
-        matches!(&self.value, Value::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
+        matches!(&self.value, YamlValue::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
 
     /// Returns the value as JSON: plain scalars as what they look like.
     pub fn to_json(&self) -> serde_json::Value {
         match &self.value {
-            Value::Scalar { .. } if self.is_null() => serde_json::Value::Null,
-            Value::Scalar { text, plain: true } => match text.as_str() {
+            YamlValue::Scalar { .. } if self.is_null() => serde_json::Value::Null,
+            YamlValue::Scalar { text, plain: true } => match text.as_str() {
                 "true" | "True" | "TRUE" => true.into(),
                 "false" | "False" | "FALSE" => false.into(),
                 number if number.bytes().any(|byte| byte.is_ascii_digit()) => {
@@ -68,9 +68,9 @@ impl Node {
                 }
                 other => other.into(),
             },
-            Value::Scalar { text, plain: false } => text.as_str().into(),
-            Value::Sequence(items) => items.iter().map(Self::to_json).collect(),
-            Value::Mapping(pairs) => pairs
+            YamlValue::Scalar { text, plain: false } => text.as_str().into(),
+            YamlValue::Sequence(items) => items.iter().map(Self::to_json).collect(),
+            YamlValue::Mapping(pairs) => pairs
                 .iter()
                 .map(|(key, value)| (key.text().unwrap_or_default().to_owned(), value.to_json()))
                 .collect::<serde_json::Map<_, _>>()
@@ -87,15 +87,15 @@ pub(super) struct YamlError {
 
 /// A collection whose end has not come yet.
 struct Open {
-    node: Node,
+    node: YamlNode,
     anchor: usize,
-    key: Option<Node>,
+    key: Option<YamlNode>,
 }
 
 /// Reads the first document. Empty text is a null.
-pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
+pub(super) fn parse(text: &str) -> Result<YamlNode, YamlError> {
     let mut open: Vec<Open> = Vec::new();
-    let mut anchors: HashMap<usize, (Node, usize)> = HashMap::new();
+    let mut anchors: HashMap<usize, (YamlNode, usize)> = HashMap::new();
     let mut nodes = 0usize;
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| YamlError {
@@ -108,8 +108,10 @@ pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
         let complete = match event {
             Event::Scalar(text, style, anchor, _) => {
                 nodes += 1;
-                let value =
-                    Value::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain };
+                let value = YamlValue::Scalar {
+                    text: text.into_owned(),
+                    plain: style == ScalarStyle::Plain,
+                };
                 Some((node(value, &span), anchor))
             }
             Event::Alias(anchor) => {
@@ -127,7 +129,7 @@ pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
             Event::SequenceStart(anchor, _) => {
                 nodes += 1;
                 open.push(Open {
-                    node: node(Value::Sequence(Vec::new()), &span),
+                    node: node(YamlValue::Sequence(Vec::new()), &span),
                     anchor,
                     key: None,
                 });
@@ -136,7 +138,7 @@ pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
             Event::MappingStart(anchor, _) => {
                 nodes += 1;
                 open.push(Open {
-                    node: node(Value::Mapping(Vec::new()), &span),
+                    node: node(YamlValue::Mapping(Vec::new()), &span),
                     anchor,
                     key: None,
                 });
@@ -161,10 +163,10 @@ pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
         }
         match open.last_mut() {
             None => return Ok(complete),
-            Some(Open { node: Node { value: Value::Sequence(items), .. }, .. }) => {
+            Some(Open { node: YamlNode { value: YamlValue::Sequence(items), .. }, .. }) => {
                 items.push(complete);
             }
-            Some(Open { node: Node { value: Value::Mapping(pairs), .. }, key, .. }) => {
+            Some(Open { node: YamlNode { value: YamlValue::Mapping(pairs), .. }, key, .. }) => {
                 match key.take() {
                     None => *key = Some(complete),
                     Some(name) => pairs.push((name, complete)),
@@ -173,18 +175,20 @@ pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
             Some(_) => {}
         }
     }
-    Ok(Node { value: Value::Scalar { text: String::new(), plain: true }, start: 0, end: 0 })
+    Ok(YamlNode { value: YamlValue::Scalar { text: String::new(), plain: true }, start: 0, end: 0 })
 }
 
-fn node(value: Value, span: &Span) -> Node {
-    Node { value, start: span.start.index(), end: span.end.index() }
+fn node(value: YamlValue, span: &Span) -> YamlNode {
+    YamlNode { value, start: span.start.index(), end: span.end.index() }
 }
 
-fn count(node: &Node) -> usize {
+fn count(node: &YamlNode) -> usize {
     1 + match &node.value {
-        Value::Scalar { .. } => 0,
-        Value::Sequence(items) => items.iter().map(count).sum(),
-        Value::Mapping(pairs) => pairs.iter().map(|(key, value)| count(key) + count(value)).sum(),
+        YamlValue::Scalar { .. } => 0,
+        YamlValue::Sequence(items) => items.iter().map(count).sum(),
+        YamlValue::Mapping(pairs) => {
+            pairs.iter().map(|(key, value)| count(key) + count(value)).sum()
+        }
     }
 }
 

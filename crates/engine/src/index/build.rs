@@ -15,13 +15,13 @@ use anyhook_model::{EventKind, SkipReason, StateDir};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::Whose;
-use super::form::{Writer, assemble, checksum};
-use super::watch::{Extent, Look};
-use crate::discover::{Installed, Standing};
-use crate::hook::{ENTRIES, Entry, HOOK_FILE, Level, SCRIPTS, Trust};
+use super::IndexKey;
+use super::encoding::{Encoder, assemble, checksum};
+use super::file_stamp::{FileStamp, WatchExtent};
+use crate::discover::{HookStatus, InstalledHooks};
+use crate::hook::{ENTRIES, EntryPoint, HOOK_FILE, Level, SCRIPTS, Trust};
 use crate::installation::Installation;
-use crate::matcher::{Expression, Needs};
+use crate::matcher::{Expression, RequiredLiterals};
 use crate::places::{HOOKS, PROJECT_LEVEL, Places};
 use crate::roots::ProjectFolder;
 use crate::session_guards::accepted_file;
@@ -54,15 +54,16 @@ pub(super) struct Details {
 /// Makes an index; none of what is too odd, or has changed just now.
 pub fn index(
     places: &Places,
-    whose: &Whose,
-    installed: &Installed,
+    whose: &IndexKey,
+    installed: &InstalledHooks,
     settings: &Settings,
     began: SystemTime,
 ) -> Option<Vec<u8>> {
     if !installed.notes.is_empty() {
         return None;
     }
-    let mut watched = Watched { began, bases: Vec::new(), always: Writer::default(), count: 0 };
+    let mut watched =
+        WatchedPaths { began, bases: Vec::new(), always: Encoder::default(), count: 0 };
     watched.settings(places)?;
     watched.levels(places, whose, installed)?;
     watched.session(places)?;
@@ -70,9 +71,9 @@ pub fn index(
     for standing in &installed.hooks {
         *by_name.entry(standing.hook.name()).or_default() += 1;
     }
-    let (mut hooks, mut rest) = (Writer::default(), Writer::default());
+    let (mut hooks, mut rest) = (Encoder::default(), Encoder::default());
     for standing in &installed.hooks {
-        let mut at_turn = Writer::default();
+        let mut at_turn = Encoder::default();
         let has_namesake = by_name[standing.hook.name()] > 1;
         let watched_at_turn = watched.hook(standing, has_namesake, &mut at_turn)?;
         let start = rest.0.len();
@@ -84,7 +85,7 @@ pub fn index(
         hooks.mark(checksum(&rest.0[start..]));
         head_of(standing, &watched.bases, &mut hooks)?;
     }
-    let mut head = Writer::default();
+    let mut head = Encoder::default();
     head.text(&whose.words);
     head.text(&journal(settings));
     head.size(watched.bases.len());
@@ -100,7 +101,7 @@ pub fn index(
 }
 
 /// Writes what decides whether a hook is asked.
-fn head_of(standing: &Standing, bases: &[(PathBuf, u64)], head: &mut Writer) -> Option<()> {
+fn head_of(standing: &HookStatus, bases: &[(PathBuf, u64)], head: &mut Encoder) -> Option<()> {
     let hook = &standing.hook;
     head.number(kinds(hook.definition.triggers.iter().map(|trigger| &trigger.kind)));
     head.byte(u8::from(hook.blocks_on_failure()));
@@ -137,12 +138,12 @@ pub(super) fn kind(kind: &EventKind) -> u32 {
     EventKind::all().position(|one| one == *kind).map_or(0, |place| 1 << place)
 }
 
-fn needs(expression: Option<&Expression>, head: &mut Writer) {
+fn needs(expression: Option<&Expression>, head: &mut Encoder) {
     let (tag, literals) = match expression.map(Expression::needs) {
         None => (0, &[][..]),
-        Some(Needs::Nothing) => (1, &[][..]),
-        Some(Needs::AnyOf(literals)) => (2, literals.as_slice()),
-        Some(Needs::Exactly(literals)) => (3, literals.as_slice()),
+        Some(RequiredLiterals::Nothing) => (1, &[][..]),
+        Some(RequiredLiterals::AnyOf(literals)) => (2, literals.as_slice()),
+        Some(RequiredLiterals::Exactly(literals)) => (3, literals.as_slice()),
     };
     head.byte(tag);
     head.size(literals.len());
@@ -152,7 +153,7 @@ fn needs(expression: Option<&Expression>, head: &mut Writer) {
 }
 
 /// Writes a path by the folder it is below, or in full.
-fn based(full: &Path, bases: &[(PathBuf, u64)], writer: &mut Writer) -> Option<()> {
+fn based(full: &Path, bases: &[(PathBuf, u64)], writer: &mut Encoder) -> Option<()> {
     let known = (0..u8::MAX).zip(bases).find_map(|(place, (base, _))| {
         // As bytes: what is below a folder was named by it. Anything else is written in full.
         let below = full.as_os_str().as_bytes().strip_prefix(base.as_os_str().as_bytes())?;
@@ -164,7 +165,7 @@ fn based(full: &Path, bases: &[(PathBuf, u64)], writer: &mut Writer) -> Option<(
 }
 
 /// Writes a path with the byte that ends it for the system.
-fn path(writer: &mut Writer, path: &Path) -> Option<()> {
+fn path(writer: &mut Encoder, path: &Path) -> Option<()> {
     let text = path.to_str()?;
     if text.contains('\0') {
         return None;
@@ -183,7 +184,7 @@ fn journal(settings: &Settings) -> String {
     serde_json::to_string(&settings.journal).unwrap_or_default()
 }
 
-fn details(standing: &Standing) -> Option<String> {
+fn details(standing: &HookStatus) -> Option<String> {
     let hook = &standing.hook;
     let text = |expression: &Expression| expression.text().to_owned();
     let entry = hook.entry.as_ref();
@@ -203,32 +204,32 @@ fn details(standing: &Standing) -> Option<String> {
 }
 
 /// Everything that is looked at again at every event.
-struct Watched {
+struct WatchedPaths {
     began: SystemTime,
     /// Folders of hooks, each with its mark: what is in them is looked at from there.
     bases: Vec<(PathBuf, u64)>,
-    always: Writer,
+    always: Encoder,
     count: usize,
 }
 
-impl Watched {
+impl WatchedPaths {
     /// Looks at a path; nothing if it changed just now, or cannot be looked at.
-    fn look(&self, full: &Path, extent: Extent) -> Option<Look> {
+    fn look(&self, full: &Path, extent: WatchExtent) -> Option<FileStamp> {
         let name = CString::new(full.to_str()?).ok()?;
-        let look = Look::at(None, &name).ok()?;
-        (extent == Extent::Identity || look.is_settled(self.began)).then_some(look)
+        let look = FileStamp::at(None, &name).ok()?;
+        (extent == WatchExtent::Identity || look.is_settled(self.began)).then_some(look)
     }
 
     /// Watches a path at every event.
-    fn add(&mut self, full: &Path, extent: Extent) -> Option<Look> {
+    fn add(&mut self, full: &Path, extent: WatchExtent) -> Option<FileStamp> {
         let look = self.look(full, extent)?;
         write(&mut self.always, full, extent, look, &self.bases)?;
         self.count += 1;
         (self.count < MOST_WATCHED).then_some(look)
     }
 
-    fn whole(&mut self, full: &Path) -> Option<Look> {
-        self.add(full, Extent::Whole)
+    fn whole(&mut self, full: &Path) -> Option<FileStamp> {
+        self.add(full, WatchExtent::Whole)
     }
 
     fn settings(&mut self, places: &Places) -> Option<()> {
@@ -258,7 +259,7 @@ impl Watched {
             // Settings that cannot be looked at are the doctor's business.
             if let Some(Errno::ACCESS) = CString::new(file.as_os_str().as_bytes())
                 .ok()
-                .and_then(|path| Look::at(None, &path).err())
+                .and_then(|path| FileStamp::at(None, &path).err())
             {
                 continue;
             }
@@ -267,7 +268,12 @@ impl Watched {
         Some(())
     }
 
-    fn levels(&mut self, places: &Places, whose: &Whose, installed: &Installed) -> Option<()> {
+    fn levels(
+        &mut self,
+        places: &Places,
+        whose: &IndexKey,
+        installed: &InstalledHooks,
+    ) -> Option<()> {
         let managed = places.managed.join(HOOKS);
         self.hooks_folder(&managed, installed)?;
         if self.bases.iter().any(|(base, _)| *base == managed) {
@@ -281,7 +287,7 @@ impl Watched {
         let Some(root) = &roots.pinned else { return Some(()) };
         let store = places.state.as_deref().map(TrustStore::new);
         if work_dir != root {
-            self.add(work_dir, Extent::Identity)?;
+            self.add(work_dir, WatchExtent::Identity)?;
         }
         let own = roots.own(work_dir, places.home.as_deref());
         if roots.is_searched(work_dir) {
@@ -307,7 +313,7 @@ impl Watched {
     fn search(&mut self, work_dir: &Path, own: Option<&Path>, places: &Places) -> Option<()> {
         for folder in work_dir.ancestors() {
             for name in [".git", PROJECT_LEVEL] {
-                self.add(&folder.join(name), Extent::Identity)?;
+                self.add(&folder.join(name), WatchExtent::Identity)?;
             }
             let is_end = own == Some(folder) && folder.join(".git").symlink_metadata().is_ok();
             if is_end || places.home.as_deref() == Some(folder) {
@@ -331,15 +337,15 @@ impl Watched {
         {
             // Another folder has another `.git`: one look tells both.
             seen.push(single.clone());
-            return self.add(&dot_git, Extent::Identity).map(drop);
+            return self.add(&dot_git, WatchExtent::Identity).map(drop);
         }
-        self.add(&project.folder, Extent::Identity)?;
+        self.add(&project.folder, WatchExtent::Identity)?;
         if project.may_have_repository() {
-            self.add(&dot_git, Extent::Identity)?;
+            self.add(&dot_git, WatchExtent::Identity)?;
         }
         for path in evidence {
             if !seen.contains(path) {
-                let extent = if path.is_dir() { Extent::Identity } else { Extent::Whole };
+                let extent = if path.is_dir() { WatchExtent::Identity } else { WatchExtent::Whole };
                 self.add(path, extent)?;
                 seen.push(path.clone());
             }
@@ -348,12 +354,12 @@ impl Watched {
     }
 
     /// Watches a folder of hooks, or that there is none.
-    fn hooks_folder(&mut self, folder: &Path, installed: &Installed) -> Option<()> {
-        let look = self.look(folder, Extent::Whole)?;
+    fn hooks_folder(&mut self, folder: &Path, installed: &InstalledHooks) -> Option<()> {
+        let look = self.look(folder, WatchExtent::Whole)?;
         if !look.is_there() {
             return self.whole(folder).map(drop);
         }
-        self.bases.push((folder.to_owned(), look.mark(Extent::Whole)));
+        self.bases.push((folder.to_owned(), look.mark(WatchExtent::Whole)));
         // What a link leads to may turn from a file, which is no hook, into a folder.
         for entry in fs::read_dir(folder).ok()?.flatten() {
             let is_link = entry.file_type().ok()?.is_symlink();
@@ -370,9 +376,9 @@ impl Watched {
     /// when its turn comes. Returns how many of the latter there are.
     fn hook(
         &mut self,
-        standing: &Standing,
+        standing: &HookStatus,
         has_namesake: bool,
-        at_turn: &mut Writer,
+        at_turn: &mut Encoder,
     ) -> Option<usize> {
         let hook = &standing.hook;
         if matches!(hook.trust, Trust::Never) {
@@ -426,8 +432,8 @@ impl Watched {
             later.dedup();
         }
         for path in &later {
-            let look = self.look(path, Extent::Whole)?;
-            write(at_turn, path, Extent::Whole, look, &[])?;
+            let look = self.look(path, WatchExtent::Whole)?;
+            write(at_turn, path, WatchExtent::Whole, look, &[])?;
         }
         Some(later.len())
     }
@@ -442,7 +448,7 @@ fn parts_of_guard(folder: &Path, script: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) 
 }
 
 /// Returns what decides which script is started, and how.
-fn looked_at_for_entry(folder: &Path, entry: Option<&Entry>) -> Vec<PathBuf> {
+fn looked_at_for_entry(folder: &Path, entry: Option<&EntryPoint>) -> Vec<PathBuf> {
     let scripts = folder.join(SCRIPTS);
     let mut paths = vec![scripts.clone()];
     for (name, _) in ENTRIES {
@@ -457,13 +463,13 @@ fn looked_at_for_entry(folder: &Path, entry: Option<&Entry>) -> Vec<PathBuf> {
 }
 
 fn write(
-    writer: &mut Writer,
+    writer: &mut Encoder,
     full: &Path,
-    extent: Extent,
-    look: Look,
+    extent: WatchExtent,
+    look: FileStamp,
     bases: &[(PathBuf, u64)],
 ) -> Option<()> {
     writer.mark(look.mark(extent));
-    writer.byte(u8::from(extent == Extent::Identity));
+    writer.byte(u8::from(extent == WatchExtent::Identity));
     based(full, bases, writer)
 }

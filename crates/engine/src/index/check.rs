@@ -11,8 +11,8 @@ use std::time::{Duration, SystemTime};
 use anyhook_model::StateDir;
 
 use super::read::Comparison;
-use super::{Whose, build, read};
-use crate::discover::{Installed, Reading};
+use super::{IndexKey, build, read};
+use crate::discover::{InstalledHooks, ReadDepth};
 use crate::places::Places;
 use crate::roots::Roots;
 use crate::settings::Settings;
@@ -55,7 +55,7 @@ pub fn disagreements(places: &Places) -> Vec<Disagreement> {
 }
 
 /// Finds out for whom an index is; nothing if it is not whole, or not for us.
-fn whose(places: &Places, file: &Path) -> Option<Whose> {
+fn whose(places: &Places, file: &Path) -> Option<IndexKey> {
     let words = read::words(file)?;
     let mut lines = words.lines().skip(2);
     let root = lines.next().filter(|line| !line.is_empty()).map(PathBuf::from);
@@ -68,13 +68,15 @@ fn whose(places: &Places, file: &Path) -> Option<Whose> {
         }
     }
     // Paths may have lines of their own: then it is for somebody else, as far as we can tell.
-    Whose::new(places, &roots, &work_dir).filter(|whose| whose.words == words && whose.path == file)
+    IndexKey::new(places, &roots, &work_dir)
+        .filter(|whose| whose.words == words && whose.path == file)
 }
 
 /// Tells whether an index is what the hooks make now, or would not be believed anyway.
-fn agrees(places: &Places, whose: &Whose) -> bool {
+fn agrees(places: &Places, whose: &IndexKey) -> bool {
     let Some(index) = read::Index::open(whose).filter(read::Index::is_current) else { return true };
-    let installed = Installed::find_in(places, &whose.roots, &whose.work_dir, Reading::WhatMayRun);
+    let installed =
+        InstalledHooks::find_in(places, &whose.roots, &whose.work_dir, ReadDepth::WhatMayRun);
     let settings = Settings::load(places, None);
     let again = build::index(places, whose, &installed, &settings, SystemTime::now() + LATER);
     match again.map_or(Comparison::Outdated, |again| index.compare(&again)) {

@@ -2,7 +2,7 @@
 //!
 //! An index is one file below `index/` of the state folder, for the project roots of an event and its
 //! working folder. Whoever finds none, or one that is no longer true, reads the hooks themselves
-//! ([`Installed::find`], the plain way), answers by that, and writes the index anew for those who
+//! ([`InstalledHooks::find`], the plain way), answers by that, and writes the index anew for those who
 //! come after: aside and renamed, so that any number of processes may read and write at once.
 //!
 //! - `watch` tells whether a file or folder is still what it was. Everything that the plain way
@@ -20,11 +20,11 @@
 
 mod build;
 mod check;
-mod form;
+mod encoding;
+mod file_stamp;
 mod read;
 #[cfg(test)]
 mod tests;
-mod watch;
 
 use std::cell::OnceCell;
 use std::fs;
@@ -34,10 +34,10 @@ use std::time::{Duration, SystemTime};
 use anyhook_model::{Event, StateDir};
 use rustix::process::{getegid, geteuid};
 
-use crate::discover::{Installed, Reading};
+use crate::discover::{InstalledHooks, ReadDepth};
 use crate::guard_marker;
 use crate::last_known::LastKnown;
-use crate::matcher::Leaves;
+use crate::matcher::CallTexts;
 use crate::places::{PATH_LIMIT, Places, silent_for};
 use crate::roots::Roots;
 use crate::settings::{JournalSettings, Settings};
@@ -51,9 +51,9 @@ const FORGET_AT_ONCE: usize = 50;
 
 /// What an event meets.
 #[derive(Debug)]
-pub struct Met {
+pub struct MatchedHooks {
     /// The hooks.
-    pub installed: Installed,
+    pub installed: InstalledHooks,
     /// How the journal is kept, if the index knows.
     pub journal: Option<JournalSettings>,
     /// Which index it is: one of other hooks, or of changed ones, has another stamp.
@@ -65,28 +65,28 @@ pub struct Met {
 ///
 /// The texts of the event's call are collected when they are first needed, unless they are given:
 /// there may be more than the event itself holds.
-pub fn meet<'event>(
+pub fn lookup<'event>(
     places: &Places,
     roots: &Roots,
     event: &'event Event,
-    leaves: &OnceCell<Leaves<'event>>,
-) -> Met {
+    leaves: &OnceCell<CallTexts<'event>>,
+) -> MatchedHooks {
     meet_at(places, roots, event, leaves, SystemTime::now())
 }
 
-/// Does what [`meet`] does; whatever changed a while before `now` is remembered.
+/// Does what [`lookup`] does; whatever changed a while before `now` is remembered.
 fn meet_at<'event>(
     places: &Places,
     roots: &Roots,
     event: &'event Event,
-    leaves: &OnceCell<Leaves<'event>>,
+    leaves: &OnceCell<CallTexts<'event>>,
     now: SystemTime,
-) -> Met {
-    let plainly = || Installed::find_in(places, roots, &event.work_dir, Reading::WhatMayRun);
-    let Some(whose) = Whose::new(places, roots, &event.work_dir) else {
-        return Met { installed: plainly(), journal: None, stamp: None };
+) -> MatchedHooks {
+    let plainly = || InstalledHooks::find_in(places, roots, &event.work_dir, ReadDepth::WhatMayRun);
+    let Some(whose) = IndexKey::new(places, roots, &event.work_dir) else {
+        return MatchedHooks { installed: plainly(), journal: None, stamp: None };
     };
-    let known = read::Index::open(&whose).and_then(|index| index.meet(event, leaves));
+    let known = read::Index::open(&whose).and_then(|index| index.lookup(event, leaves));
     if let Some(met) = known {
         return met;
     }
@@ -100,29 +100,29 @@ fn meet_at<'event>(
     }
     let mut stamp = None;
     if let Some(bytes) = build::index(places, &whose, &installed, &settings, now) {
-        stamp = form::stamp(&bytes);
+        stamp = encoding::stamp(&bytes);
         // Without it the next event takes as long as this one.
-        let _ = form::write(&whose.path, &bytes);
+        let _ = encoding::write(&whose.path, &bytes);
     }
-    Met { installed, journal: Some(settings.journal), stamp }
+    MatchedHooks { installed, journal: Some(settings.journal), stamp }
 }
 
 /// Returns the mark of a file: another one once it was changed or replaced.
 pub(crate) fn mark_of(path: &Path) -> u64 {
     let look = std::ffi::CString::new(path.as_os_str().as_encoded_bytes())
         .ok()
-        .and_then(|path| watch::Look::at(None, &path).ok());
-    look.map_or(watch::ABSENT, |look| look.mark(watch::Extent::Whole))
+        .and_then(|path| file_stamp::FileStamp::at(None, &path).ok());
+    look.map_or(file_stamp::ABSENT, |look| look.mark(file_stamp::WatchExtent::Whole))
 }
 
 /// Reads bytes as an index for an event.
-pub(crate) fn read_bytes(head: &[u8], rest: &[u8], event: &Event) -> Option<Met> {
-    read::Index::of_bytes(head, rest)?.meet(event, &OnceCell::new())
+pub(crate) fn read_bytes(head: &[u8], rest: &[u8], event: &Event) -> Option<MatchedHooks> {
+    read::Index::of_bytes(head, rest)?.lookup(event, &OnceCell::new())
 }
 
 /// Tells why no index could be written for a folder, if so.
 pub fn trouble(places: &Places) -> Option<std::io::Error> {
-    form::try_writing(&StateDir::new(places.state.as_deref()?).index()).err()
+    encoding::try_writing(&StateDir::new(places.state.as_deref()?).index()).err()
 }
 
 /// Forgets some of the indexes that nobody has renewed for a month.
@@ -134,14 +134,14 @@ pub fn forget_old(state: &Path, now: SystemTime) {
 }
 
 /// Whose index it is: for whom it was made, in words that stand in it.
-struct Whose {
+struct IndexKey {
     path: PathBuf,
     words: String,
     roots: Roots,
     work_dir: PathBuf,
 }
 
-impl Whose {
+impl IndexKey {
     /// None without a state folder, or with a path that is no text or cannot exist.
     fn new(places: &Places, roots: &Roots, work_dir: &Path) -> Option<Self> {
         if work_dir.as_os_str().len() >= PATH_LIMIT {
@@ -170,7 +170,7 @@ impl Whose {
         words.push_str(concat!("v", env!("CARGO_PKG_VERSION"), "\n"));
         // What may be run is for each user another thing.
         words.push_str(&format!("{} {}", geteuid().as_raw(), getegid().as_raw()));
-        let path = folder.join(form::name(&words));
+        let path = folder.join(encoding::name(&words));
         Some(Self { path, words, roots: roots.clone(), work_dir: work_dir.to_owned() })
     }
 }

@@ -15,14 +15,14 @@ use anyhook_model::{Event, EventKind, SkipReason, Skipped, ToolCall};
 use rustix::fs::{Mode, OFlags};
 
 use super::build::{Details, kind};
-use super::form::{self, Reader};
-use super::watch::{Extent, Look};
-use super::{Met, Whose};
-use crate::discover::{Installed, MISMATCHES_NAMED, Passed, Standing};
-use crate::file_forms;
-use crate::hook::{self, Entry, Hook, Level, Trust};
-use crate::matcher::{self, Expression, Leaves, Matcher, Needs};
-use crate::plan::{self, Broken, Facts};
+use super::encoding::{self, Decoder};
+use super::file_stamp::{FileStamp, WatchExtent};
+use super::{IndexKey, MatchedHooks};
+use crate::discover::{HookStatus, InstalledHooks, MISMATCHES_NAMED, OmittedHooks};
+use crate::hook::{self, EntryPoint, Hook, Level, Trust};
+use crate::matcher::{self, CallTexts, Expression, Matcher, RequiredLiterals};
+use crate::path_forms;
+use crate::plan::{self, DueCheck, NotRunnable};
 use crate::problem::{Problem, Severity};
 
 /// So much is read at first: the head of an index of a dozen hooks, and how long a longer one is.
@@ -53,7 +53,7 @@ pub enum Comparison {
 /// A hook as the head of an index tells it.
 #[derive(Clone, Copy)]
 struct Indexed<'head> {
-    rest: RestPlace,
+    rest: DetailsSpan,
     kinds: u32,
     /// The kind of the event that it is asked about.
     asked: u32,
@@ -74,14 +74,16 @@ const REST_PLACE: usize = 16;
 /// Returns for whom an index is; nothing if it is not whole.
 pub fn words(path: &std::path::Path) -> Option<String> {
     let mut bytes = Vec::new();
-    io::Read::take(form::open(path)?, u64::try_from(LARGEST).ok()?).read_to_end(&mut bytes).ok()?;
-    let head = form::head(&bytes)?;
-    Reader(&bytes[head]).text().map(str::to_owned)
+    io::Read::take(encoding::open(path)?, u64::try_from(LARGEST).ok()?)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    let head = encoding::head(&bytes)?;
+    Decoder(&bytes[head]).text().map(str::to_owned)
 }
 
 /// Where the rest of a hook stands, and its checksum.
 #[derive(Clone, Copy)]
-struct RestPlace {
+struct DetailsSpan {
     start: usize,
     length: usize,
     sum: u64,
@@ -100,11 +102,11 @@ enum Need<'head> {
 #[derive(Clone, Copy)]
 struct Texts<'head> {
     count: usize,
-    reader: Reader<'head>,
+    reader: Decoder<'head>,
 }
 
 impl<'head> Texts<'head> {
-    fn read(reader: &mut Reader<'head>) -> Option<Self> {
+    fn read(reader: &mut Decoder<'head>) -> Option<Self> {
         let count = reader.size()?;
         let texts = Self { count, reader: *reader };
         for _ in 0..count {
@@ -125,7 +127,7 @@ impl<'head> Texts<'head> {
 }
 
 impl<'head> Need<'head> {
-    fn read(reader: &mut Reader<'head>) -> Option<Self> {
+    fn read(reader: &mut Decoder<'head>) -> Option<Self> {
         let tag = reader.byte()?;
         let texts = Texts::read(reader)?;
         Some(match tag {
@@ -137,12 +139,12 @@ impl<'head> Need<'head> {
         })
     }
 
-    fn expression(self, text: Option<String>, extent: matcher::Extent) -> Option<Expression> {
+    fn expression(self, text: Option<String>, extent: matcher::MatchExtent) -> Option<Expression> {
         let needs = match self {
             Self::NoExpression => return None,
-            Self::Nothing => Needs::Nothing,
-            Self::AnyOf(texts) => Needs::AnyOf(texts.to_vec()),
-            Self::Exactly(texts) => Needs::Exactly(texts.to_vec()),
+            Self::Nothing => RequiredLiterals::Nothing,
+            Self::AnyOf(texts) => RequiredLiterals::AnyOf(texts.to_vec()),
+            Self::Exactly(texts) => RequiredLiterals::Exactly(texts.to_vec()),
         };
         Some(Expression::trusted(text?, needs, extent))
     }
@@ -151,28 +153,28 @@ impl<'head> Need<'head> {
 impl Index {
     /// Opens the index for somebody: nothing if there is none, or it is not whole, or somebody
     /// else's, or of another version.
-    pub fn open(whose: &Whose) -> Option<Self> {
-        let file = form::open(&whose.path)?;
+    pub fn open(whose: &IndexKey) -> Option<Self> {
+        let file = encoding::open(&whose.path)?;
         let mut bytes = Vec::with_capacity(FIRST_READ);
         rustix::io::read(&file, rustix::buffer::spare_capacity(&mut bytes)).ok()?;
-        let end = form::head_end(&bytes)?;
+        let end = encoding::head_end(&bytes)?;
         if end > bytes.len() {
             let read = bytes.len();
             bytes.resize(Some(end).filter(|end| *end <= LARGEST)?, 0);
             file.read_exact_at(&mut bytes[read..], u64::try_from(read).ok()?).ok()?;
         }
-        let head = form::head(&bytes)?;
-        let is_ours = Reader(&bytes[head.clone()]).text()? == whose.words;
+        let head = encoding::head(&bytes)?;
+        let is_ours = Decoder(&bytes[head.clone()]).text()? == whose.words;
         is_ours.then_some(Self { file, bytes, head })
     }
 
     /// Tells whether all that is watched at every event is what it was: then it is believed.
     pub fn is_current(&self) -> bool {
-        let mut reader = Reader(&self.bytes[self.head.clone()]);
+        let mut reader = Decoder(&self.bytes[self.head.clone()]);
         let mut look = || {
             reader.text()?;
             reader.text()?;
-            Bases::open(&mut reader)?.are_as_they_were(&mut reader)
+            HookFolders::open(&mut reader)?.are_as_they_were(&mut reader)
         };
         look().is_some()
     }
@@ -216,25 +218,25 @@ impl Index {
 
     /// Takes bytes for an index whose sums are right: it may say anything, and nothing comes of it.
     pub(super) fn of_bytes(head: &[u8], rest: &[u8]) -> Option<Self> {
-        let bytes = form::assemble(head, rest)?;
-        let mut file = crate::atomic_file::unnamed().ok()?;
+        let bytes = encoding::assemble(head, rest)?;
+        let mut file = crate::atomic_file::anonymous_temp_file().ok()?;
         io::Write::write_all(&mut file, &bytes).ok()?;
-        let head = form::head(&bytes)?;
+        let head = encoding::head(&bytes)?;
         Some(Self { file, bytes, head })
     }
 
     /// Tells what an event meets; nothing if something has changed.
-    pub fn meet<'event>(
+    pub fn lookup<'event>(
         &self,
         event: &'event Event,
-        leaves: &OnceCell<Leaves<'event>>,
-    ) -> Option<Met> {
-        let mut reader = Reader(&self.bytes[self.head.clone()]);
+        leaves: &OnceCell<CallTexts<'event>>,
+    ) -> Option<MatchedHooks> {
+        let mut reader = Decoder(&self.bytes[self.head.clone()]);
         let _whose = reader.text()?;
         let journal = serde_json::from_str(reader.text()?).ok();
-        let bases = Bases::open(&mut reader)?;
+        let bases = HookFolders::open(&mut reader)?;
         bases.are_as_they_were(&mut reader)?;
-        let mut passed = Passed::default();
+        let mut passed = OmittedHooks::default();
         // Where those who are due stand: they are read again if somebody may run.
         let (mut due, mut mismatches) = (Vec::new(), Vec::new());
         let mut may_somebody_run = false;
@@ -256,7 +258,7 @@ impl Index {
                 }
             }
         }
-        let mut installed = Installed { passed, ..Installed::default() };
+        let mut installed = InstalledHooks { passed, ..InstalledHooks::default() };
         if may_somebody_run {
             // What one changes, another may match: all of them are needed.
             installed.passed.more_skipped = 0;
@@ -266,11 +268,11 @@ impl Index {
         } else {
             installed.passed.skipped.extend(mismatches);
         }
-        Some(Met { installed, journal, stamp: form::stamp(&self.bytes) })
+        Some(MatchedHooks { installed, journal, stamp: encoding::stamp(&self.bytes) })
     }
 
     /// Reads hooks in full; nothing if what they would run has changed.
-    fn in_full(&self, due: &[Indexed<'_>]) -> Option<Vec<Standing>> {
+    fn in_full(&self, due: &[Indexed<'_>]) -> Option<Vec<HookStatus>> {
         let end = due.iter().map(|hook| hook.rest.start + hook.rest.length).max()?;
         let mut rest = vec![0; Some(end).filter(|end| *end <= LARGEST)?];
         let start = u64::try_from(self.head.end).ok()?;
@@ -294,13 +296,13 @@ struct HookParts<'bytes> {
 
 impl<'bytes> Parts<'bytes> {
     fn of(bytes: &'bytes [u8]) -> Option<Self> {
-        let range = form::head(bytes)?;
+        let range = encoding::head(bytes)?;
         let rest = bytes.get(range.end..)?;
         let head = bytes.get(range)?;
-        let mut reader = Reader(head);
+        let mut reader = Decoder(head);
         reader.text()?;
         reader.text()?;
-        let bases = Bases::open(&mut reader)?;
+        let bases = HookFolders::open(&mut reader)?;
         for _ in 0..reader.size()? {
             reader.mark()?;
             reader.take(2)?;
@@ -311,12 +313,12 @@ impl<'bytes> Parts<'bytes> {
         let mut hooks = Vec::new();
         for _ in 0..count {
             let start = reader;
-            let RestPlace { start: from, length, sum } =
+            let DetailsSpan { start: from, length, sum } =
                 Indexed::read(&mut reader, &bases, 0)?.rest;
             let used = start.0.len() - reader.0.len();
             let rest = rest.get(from..from.checked_add(length)?)?;
             // A hook in full whose sum is wrong is not believed, whatever it says.
-            let rest = if form::checksum(rest) == sum { rest } else { &[] };
+            let rest = if encoding::checksum(rest) == sum { rest } else { &[] };
             // Where the rest stands, and its sum, is not what it says.
             hooks.push(HookParts { head: start.0.get(REST_PLACE..used)?, rest });
         }
@@ -327,24 +329,25 @@ impl<'bytes> Parts<'bytes> {
 impl HookParts<'_> {
     /// Tells whether something was changed that is looked at when the hook has its turn.
     fn is_stale(&self) -> bool {
-        let mut reader = Reader(self.rest);
-        reader.raw_text().is_none() || Bases(Vec::new()).are_as_they_were(&mut reader).is_none()
+        let mut reader = Decoder(self.rest);
+        reader.raw_text().is_none()
+            || HookFolders(Vec::new()).are_as_they_were(&mut reader).is_none()
     }
 }
 
 /// The folders of hooks, open.
-struct Bases<'head>(Vec<(&'head str, OwnedFd)>);
+struct HookFolders<'head>(Vec<(&'head str, OwnedFd)>);
 
-impl<'head> Bases<'head> {
+impl<'head> HookFolders<'head> {
     /// Opens the folders; nothing if one of them is not what it was.
-    fn open(reader: &mut Reader<'head>) -> Option<Self> {
+    fn open(reader: &mut Decoder<'head>) -> Option<Self> {
         let mut bases = Vec::new();
         for _ in 0..reader.size()? {
             let mark = reader.mark()?;
             let path = c_path(reader)?;
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let folder = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-            if Look::of(folder.as_fd()).ok()?.mark(Extent::Whole) != mark {
+            if FileStamp::of(folder.as_fd()).ok()?.mark(WatchExtent::Whole) != mark {
                 return None;
             }
             bases.push((path.to_str().ok()?, folder));
@@ -361,12 +364,13 @@ impl<'head> Bases<'head> {
     }
 
     /// Looks at all that is watched next in the index; nothing if something is not what it was.
-    fn are_as_they_were(&self, reader: &mut Reader<'_>) -> Option<()> {
+    fn are_as_they_were(&self, reader: &mut Decoder<'_>) -> Option<()> {
         for _ in 0..reader.size()? {
             let mark = reader.mark()?;
-            let extent = if reader.byte()? == 0 { Extent::Whole } else { Extent::Identity };
+            let extent =
+                if reader.byte()? == 0 { WatchExtent::Whole } else { WatchExtent::Identity };
             let (_, folder) = self.get(reader.byte()?)?;
-            if Look::at(folder, c_path(reader)?).ok()?.mark(extent) != mark {
+            if FileStamp::at(folder, c_path(reader)?).ok()?.mark(extent) != mark {
                 return None;
             }
         }
@@ -379,16 +383,16 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn c_path<'head>(reader: &mut Reader<'head>) -> Option<&'head CStr> {
+fn c_path<'head>(reader: &mut Decoder<'head>) -> Option<&'head CStr> {
     let length = reader.size()?;
     CStr::from_bytes_with_nul(reader.take(length)?).ok()
 }
 
 impl<'head> Indexed<'head> {
-    fn read(reader: &mut Reader<'head>, bases: &Bases<'head>, asked: u32) -> Option<Self> {
+    fn read(reader: &mut Decoder<'head>, bases: &HookFolders<'head>, asked: u32) -> Option<Self> {
         let (start, length, sum) = (reader.size()?, reader.size()?, reader.mark()?);
         Some(Self {
-            rest: RestPlace { start, length, sum },
+            rest: DetailsSpan { start, length, sum },
             kinds: reader.number()?,
             asked,
             blocks_on_failure: reader.byte()? != 0,
@@ -421,10 +425,10 @@ impl<'head> Indexed<'head> {
     fn mismatch<'event>(
         &self,
         event: &'event Event,
-        broken: Option<&Broken>,
-        leaves: &OnceCell<Leaves<'event>>,
+        broken: Option<&NotRunnable>,
+        leaves: &OnceCell<CallTexts<'event>>,
     ) -> Option<SkipReason> {
-        if matches!(broken, Some(Broken::Unusable(_))) {
+        if matches!(broken, Some(NotRunnable::Unusable(_))) {
             return None;
         }
         let call = event.tool.as_ref().filter(|_| event.kind.has_matcher())?;
@@ -447,32 +451,32 @@ impl<'head> Indexed<'head> {
         }
         let (Need::AnyOf(literals) | Need::Exactly(literals)) = self.pattern else { return None };
         let leaves = leaves.get_or_init(|| {
-            file_forms::resolve(event);
-            Leaves::of(call)
+            path_forms::resolve(event);
+            CallTexts::of(call)
         });
         (!leaves.contains_any(literals.iter())).then_some(SkipReason::Pattern)
     }
 
     /// Reads the hook in full; nothing if what it would run has changed.
-    fn in_full(&self, rest: &[u8]) -> Option<Standing> {
+    fn in_full(&self, rest: &[u8]) -> Option<HookStatus> {
         let bytes = rest.get(self.rest.start..self.rest.start.checked_add(self.rest.length)?)?;
-        if form::checksum(bytes) != self.rest.sum {
+        if encoding::checksum(bytes) != self.rest.sum {
             return None;
         }
-        let mut reader = Reader(bytes);
+        let mut reader = Decoder(bytes);
         let details: Details = serde_json::from_str(reader.text()?).ok()?;
-        Bases(Vec::new()).are_as_they_were(&mut reader)?;
+        HookFolders(Vec::new()).are_as_they_were(&mut reader)?;
         let level = Level::ALL.into_iter().find(|level| *level as u8 == details.level)?;
-        let entry = details.script.map(|script| Entry {
+        let entry = details.script.map(|script| EntryPoint {
             script,
             interpreter: details.interpreter.as_deref().and_then(hook::interpreter),
         });
         let problem = |fault| Problem::new("unusable", Severity::Unusable, text(fault));
-        Some(Standing {
+        Some(HookStatus {
             hook: Hook {
                 matcher: Matcher::from_parts(
-                    self.tool.expression(details.tool, matcher::Extent::Whole),
-                    self.pattern.expression(details.pattern, matcher::Extent::Anywhere),
+                    self.tool.expression(details.tool, matcher::MatchExtent::Whole),
+                    self.pattern.expression(details.pattern, matcher::MatchExtent::Anywhere),
                 ),
                 definition: details.definition,
                 problems: self.fault.map(problem).into_iter().collect(),
@@ -496,7 +500,7 @@ fn has_name(call: &ToolCall, texts: Texts<'_>, is: impl Fn(&str, &[u8]) -> bool)
     texts.iter().any(|text| call.names().any(|name| is(name, text)))
 }
 
-impl Facts for Indexed<'_> {
+impl DueCheck for Indexed<'_> {
     fn out(&self) -> Option<SkipReason> {
         let (tag, by) = self.out;
         match tag {

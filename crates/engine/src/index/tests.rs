@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhook_model::{Event, EventKind, Skipped, ToolCall};
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::require;
 use proptest::prelude::*;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::discover::Reading;
-use crate::hook::Entry;
-use crate::plan::{Broken, Plan, skipped};
+use crate::discover::ReadDepth;
+use crate::hook::EntryPoint;
+use crate::plan::{DispatchPlan, NotRunnable, skipped};
 use crate::trust::TrustStore;
 
 /// Folders of three levels, a state, and a project.
@@ -23,7 +23,7 @@ struct World {
 }
 
 /// What becomes of an event: who runs, who does not and why, and how many wait for others.
-type Becomes = (Vec<(PathBuf, Option<Entry>, Option<Broken>)>, Vec<Skipped>, usize);
+type Becomes = (Vec<(PathBuf, Option<EntryPoint>, Option<NotRunnable>)>, Vec<Skipped>, usize);
 
 impl World {
     fn new() -> Self {
@@ -82,8 +82,12 @@ impl World {
     }
 
     fn plainly(&self, event: &Event) -> Becomes {
-        let installed =
-            Installed::find_in(&self.places, &self.roots(), &event.work_dir, Reading::WhatMayRun);
+        let installed = InstalledHooks::find_in(
+            &self.places,
+            &self.roots(),
+            &event.work_dir,
+            ReadDepth::WhatMayRun,
+        );
         becomes(&installed, event)
     }
 
@@ -96,8 +100,8 @@ impl World {
 
     /// Whether the index alone has the answer.
     fn is_known(&self, event: &Event) -> bool {
-        let whose = Whose::new(&self.places, &self.roots(), &event.work_dir).unwrap();
-        read::Index::open(&whose).and_then(|index| index.meet(event, &OnceCell::new())).is_some()
+        let whose = IndexKey::new(&self.places, &self.roots(), &event.work_dir).unwrap();
+        read::Index::open(&whose).and_then(|index| index.lookup(event, &OnceCell::new())).is_some()
     }
 
     fn index_file(&self) -> PathBuf {
@@ -129,8 +133,8 @@ fn event(work_dir: &Path, kind: EventKind, tool: &str, command: &str) -> Event {
 }
 
 /// Asks all matchers, as if nobody changed the input.
-fn becomes(installed: &Installed, event: &Event) -> Becomes {
-    let plan = Plan::new(installed, event);
+fn becomes(installed: &InstalledHooks, event: &Event) -> Becomes {
+    let plan = DispatchPlan::new(installed, event);
     let mut others = plan.passed.other_events;
     let mut left_out = plan.passed.skipped.clone();
     for (hook, why) in plan.skipped {
@@ -221,7 +225,7 @@ fn what_changed_just_now_is_not_remembered() {
     assert!(!world.is_known(&event));
     let began = SystemTime::now();
     while !world.is_known(&event) {
-        meet(&world.places, &roots, &event, &OnceCell::new());
+        lookup(&world.places, &roots, &event, &OnceCell::new());
         assert!(began.elapsed().unwrap() < Duration::from_secs(30), "it never settles");
     }
 }
@@ -405,7 +409,7 @@ fn an_index_that_nobody_may_trust_is_made_anew() {
 
 #[test]
 fn an_index_of_another_user_is_made_anew() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let world = World::new();
     world.hook("user/hooks/guard", "matcher:\n  pattern: mkfs");
     let event = world.event("mkfs");
@@ -435,9 +439,9 @@ fn no_damaged_byte_changes_an_answer() {
             let root = world.path("project");
             // Read only: the damage stays for the other event.
             let whose =
-                Whose::new(&world.places, &Roots::of(Some(&root)), &event.work_dir).unwrap();
+                IndexKey::new(&world.places, &Roots::of(Some(&root)), &event.work_dir).unwrap();
             if let Some(met) =
-                read::Index::open(&whose).and_then(|index| index.meet(event, &OnceCell::new()))
+                read::Index::open(&whose).and_then(|index| index.lookup(event, &OnceCell::new()))
             {
                 assert_eq!(becomes(&met.installed, event), *plain, "byte {place}");
             }
@@ -457,7 +461,8 @@ fn a_project_has_its_own_index() {
     for root in [&ours, &theirs] {
         meet_at(&world.places, &Roots::of(Some(root)), &event_of(root), &OnceCell::new(), later);
     }
-    let index_of = |root: &Path| Whose::new(&world.places, &Roots::of(Some(root)), root).unwrap();
+    let index_of =
+        |root: &Path| IndexKey::new(&world.places, &Roots::of(Some(root)), root).unwrap();
     assert_ne!(index_of(&ours).path, index_of(&theirs).path);
     fs::copy(index_of(&theirs).path, index_of(&ours).path).unwrap();
     assert!(read::Index::open(&index_of(&theirs)).is_some());
@@ -481,8 +486,8 @@ fn the_roots_of_an_event_are_all_in_its_index() {
     for (roots, work_dir) in [(&by_work, "other"), (&by_host, "third"), (&by_host, "project")] {
         let event = event(&world.path(work_dir), EventKind::BeforeTool, "Shell", "ls");
         let plainly = || {
-            let reading = Reading::WhatMayRun;
-            Installed::find_in(&world.places, roots, &event.work_dir, reading)
+            let reading = ReadDepth::WhatMayRun;
+            InstalledHooks::find_in(&world.places, roots, &event.work_dir, reading)
         };
         let by_index = || meet_at(&world.places, roots, &event, &OnceCell::new(), later).installed;
         let expected = ["user", "of-other", "of-project"];
@@ -492,9 +497,9 @@ fn the_roots_of_an_event_are_all_in_its_index() {
             assert_eq!(names(&becomes(&installed, &event)), expected, "{work_dir}");
             assert_eq!(roots, [other.clone(), other, None], "{work_dir}");
         }
-        let whose = Whose::new(&world.places, roots, &event.work_dir).unwrap();
+        let whose = IndexKey::new(&world.places, roots, &event.work_dir).unwrap();
         let index = read::Index::open(&whose).unwrap();
-        assert!(index.meet(&event, &OnceCell::new()).is_some(), "{work_dir}");
+        assert!(index.lookup(&event, &OnceCell::new()).is_some(), "{work_dir}");
         world.tick();
         fs::rename(world.path("other"), world.path("away")).unwrap();
         let met = meet_at(&world.places, roots, &event, &OnceCell::new(), later).installed;
@@ -544,10 +549,10 @@ fn many_may_read_and_write_at_once() {
 
 /// Changes one byte of an index and corrects its checksums, as anyone with write permission can.
 fn poison(bytes: &[u8], place: usize) -> Vec<u8> {
-    let head_end = form::head_end(bytes).unwrap();
+    let head_end = encoding::head_end(bytes).unwrap();
     let (mut head, rest) = (bytes[24..head_end].to_vec(), &bytes[head_end..]);
     head[place] ^= 1;
-    form::assemble(&head, rest).unwrap()
+    encoding::assemble(&head, rest).unwrap()
 }
 
 #[test]
@@ -574,14 +579,14 @@ fn a_poisoned_index_is_found() {
     assert_eq!(disagreements(&world.places), []);
     // Any byte of the head: it is found, or the index is not believed.
     let whole = fs::read(&file).unwrap();
-    for place in 0..form::head_end(&whole).unwrap() - 24 {
+    for place in 0..encoding::head_end(&whole).unwrap() - 24 {
         fs::write(&file, poison(&whole, place)).unwrap();
         let is_found = !disagreements(&world.places).is_empty();
         let plainly = [&event, &harmful].map(|event| (world.plainly(event), event));
         let is_harmless = plainly.iter().all(|(plainly, event)| {
-            let met = Whose::new(&world.places, &world.roots(), &event.work_dir)
+            let met = IndexKey::new(&world.places, &world.roots(), &event.work_dir)
                 .and_then(|whose| read::Index::open(&whose))
-                .and_then(|index| index.meet(event, &OnceCell::new()));
+                .and_then(|index| index.lookup(event, &OnceCell::new()));
             met.is_none_or(|met| becomes(&met.installed, event) == *plainly)
         });
         assert!(is_found || is_harmless, "byte {place}");

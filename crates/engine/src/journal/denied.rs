@@ -14,14 +14,14 @@ use anyhook_model::{EventKind, Record, RecordId};
 /// Joins events of tools that ran with earlier denials of the same call.
 #[derive(Debug, Default)]
 pub struct Denials {
-    open: HashMap<Key, RecordId>,
+    open: HashMap<CallKey, RecordId>,
     /// Told already: a patch that ran is several events, and one alarm.
-    told: HashSet<Key>,
+    told: HashSet<CallKey>,
     found: Vec<RanAnyway>,
 }
 
 /// The host, the session, and what the call is known by.
-type Key = (String, Option<String>, String);
+type CallKey = (String, Option<String>, String);
 
 impl Denials {
     /// Takes the next record, in the order of the journal.
@@ -29,7 +29,7 @@ impl Denials {
         if record.of.is_some() {
             return;
         }
-        let keys: Vec<Key> = [&record.call, &record.call_digest]
+        let keys: Vec<CallKey> = [&record.call, &record.call_digest]
             .into_iter()
             .flatten()
             // Without a session anybody may have made the same call.

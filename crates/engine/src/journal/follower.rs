@@ -1,7 +1,7 @@
 //! Followers: whoever reads the journal as it grows, and must not miss anything.
 //!
 //! A follower's position is in a small file. Nothing from there on is dropped by the
-//! [keeper](super::keeper), until the follower has gone on; one that only lives as long as its
+//! [retention](super::retention), until the follower has gone on; one that only lives as long as its
 //! process counts no more when the process is gone.
 
 use std::fs;
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
-use super::{Journal, JournalReader, Position, make_folder};
+use super::{Journal, JournalPosition, JournalReader, make_folder};
 use crate::atomic_file::AtomicFile;
 use crate::regular_file::read_regular_up_to;
 
@@ -26,7 +26,7 @@ const BOOKMARK_LIMIT: u64 = 64 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bookmark {
     /// Where it goes on; none if it has not read anything yet.
-    pub position: Option<Position>,
+    pub position: Option<JournalPosition>,
     /// The process it lives in, if it ends with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
@@ -87,7 +87,7 @@ impl Follower {
     }
 
     /// Returns where it reads on.
-    pub fn position(&self) -> Option<&Position> {
+    pub fn position(&self) -> Option<&JournalPosition> {
         self.reader.position()
     }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 use anyhook_model::Record;
 use crc::{CRC_32_ISCSI, Crc, Table};
 
-use super::long;
+use super::long_text;
 use crate::redact::redact;
 
 /// A longer line is no record.
@@ -44,7 +44,7 @@ pub enum LineFault {
 
 /// A line that was read, without its line break.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'text> {
+pub struct JournalLine<'text> {
     /// The bytes of the record, complete JSON but for the closing brace where there was a sum.
     text: &'text [u8],
     whole: &'text [u8],
@@ -53,7 +53,7 @@ pub struct Line<'text> {
 /// Writes a record as a line, and its long texts to files below `folder`; with `sync` these are on
 /// the disk when it returns.
 pub fn write(mut record: Record, line: &mut Vec<u8>, folder: &Path, sync: bool) -> io::Result<()> {
-    let mut kinds = long::put_aside(&mut record, folder, sync)?;
+    let mut kinds = long_text::put_aside(&mut record, folder, sync)?;
     // Last, and without a tree.
     let payload = record.payload.take();
     let start = line.len();
@@ -89,7 +89,7 @@ pub fn end_with_sum(line: &mut Vec<u8>, start: usize) {
     line.push(b'\n');
 }
 
-impl<'text> Line<'text> {
+impl<'text> JournalLine<'text> {
     /// Checks a line of a numbered segment.
     pub fn of_segment(whole: &'text [u8]) -> Result<Self, LineFault> {
         let text = whole
@@ -159,12 +159,12 @@ mod tests {
     fn a_record_comes_back_and_every_other_byte_is_noticed() {
         let written = line_of(record());
         let line = written.strip_suffix(b"\n").unwrap();
-        assert_eq!(Line::of_segment(line).unwrap().record().unwrap(), record());
+        assert_eq!(JournalLine::of_segment(line).unwrap().record().unwrap(), record());
         for place in 0..line.len() {
             let mut other = line.to_vec();
             other[place] ^= 1;
-            assert!(Line::of_segment(&other).is_err(), "byte {place}");
-            assert_eq!(Line::of_segment(&line[..place]).err(), Some(LineFault::Torn));
+            assert!(JournalLine::of_segment(&other).is_err(), "byte {place}");
+            assert_eq!(JournalLine::of_segment(&line[..place]).err(), Some(LineFault::Torn));
         }
     }
 
@@ -183,7 +183,8 @@ mod tests {
         let line = line_of(secret);
         let text = String::from_utf8(line.clone()).unwrap();
         assert!(!text.contains(&token) && !text.contains("hunter22"), "{text}");
-        let read = Line::of_segment(line.strip_suffix(b"\n").unwrap()).unwrap().record().unwrap();
+        let read =
+            JournalLine::of_segment(line.strip_suffix(b"\n").unwrap()).unwrap().record().unwrap();
         assert_eq!(read.redacted.len(), 2, "{:?}", read.redacted);
     }
 }

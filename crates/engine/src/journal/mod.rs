@@ -10,11 +10,11 @@
 //!   2025-12-31.jsonl            the first form: a file a day, read but no longer written
 //! ```
 //!
-//! - [`line`](mod@line) words a record: no secrets, a checksum at its end; [`long`] keeps its long texts.
+//! - [`line`](mod@line) words a record: no secrets, a checksum at its end; [`long_text`] keeps its long texts.
 //! - [`segment`] appends to the open segment with a single write, which the system keeps whole among
 //!   many writers, and opens the next one by size and by day.
 //! - [`reader`] reads on from any position; what is no record is counted and passed over.
-//! - [`keeper`] seals closed segments and drops the oldest, never one that a [`follower`] still
+//! - [`retention`] seals closed segments and drops the oldest, never one that a [`follower`] still
 //!   needs.
 //! - [`verify`] tells whether all of it is whole; [`denied`] finds calls that ran although they were
 //!   denied.
@@ -23,10 +23,10 @@
 
 pub mod denied;
 pub mod follower;
-pub mod keeper;
 pub mod line;
-pub mod long;
+pub mod long_text;
 pub mod reader;
+pub mod retention;
 pub mod segment;
 pub mod verify;
 
@@ -42,11 +42,11 @@ use anyhook_model::{Record, StateDir};
 use jiff::Timestamp;
 
 pub use follower::Follower;
-pub use line::Line;
+pub use line::JournalLine;
 pub use reader::JournalReader;
-pub use segment::{Position, SegmentName};
+pub use segment::{JournalPosition, SegmentName};
 
-use crate::atomic_file::make_private;
+use crate::atomic_file::create_private_dir;
 use crate::settings::{JournalSettings, SyncMode};
 
 /// The journal in a state folder.
@@ -61,7 +61,7 @@ const USUAL: usize = 4 * 1024;
 
 /// What an append did beside appending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Appended {
+pub enum AppendResult {
     /// Nothing.
     ToTheOpenSegment,
     /// It closed a segment: there is work for [`Journal::keep`].
@@ -85,7 +85,7 @@ impl Journal {
     }
 
     /// Appends records, all with one write: nobody's record comes between.
-    pub fn append(&self, records: Vec<Record>) -> io::Result<Appended> {
+    pub fn append(&self, records: Vec<Record>) -> io::Result<AppendResult> {
         // On a line of its own, always: a writer beside us may be killed in the middle of its record
         // at any moment, also after we would have looked at how the file ends.
         let mut lines = Vec::with_capacity(USUAL);
@@ -104,7 +104,7 @@ impl Journal {
     }
 
     /// Begins to read at a position.
-    pub fn reader_at(&self, position: Position) -> JournalReader {
+    pub fn reader_at(&self, position: JournalPosition) -> JournalReader {
         JournalReader::new(self.clone(), Some(position))
     }
 
@@ -112,8 +112,11 @@ impl Journal {
     ///
     /// Records before it may come, too: whole segments are left out, nothing less.
     pub fn reader_since(&self, since: Timestamp) -> io::Result<JournalReader> {
-        let first = keeper::first_since(&self.folder, since)?;
-        Ok(JournalReader::new(self.clone(), first.map(|segment| Position { segment, offset: 0 })))
+        let first = retention::first_since(&self.folder, since)?;
+        Ok(JournalReader::new(
+            self.clone(),
+            first.map(|segment| JournalPosition { segment, offset: 0 }),
+        ))
     }
 
     /// Returns the segments, oldest first; files of the first form are the oldest.
@@ -128,8 +131,8 @@ impl Journal {
     }
 
     /// Returns a record with its long texts in full.
-    pub fn restored(&self, record: Record) -> Result<Record, long::LostText> {
-        long::restore(record, &self.folder)
+    pub fn restored(&self, record: Record) -> Result<Record, long_text::LongTextError> {
+        long_text::restore(record, &self.folder)
     }
 
     /// Tells whether a record could be written now; writes none.
@@ -161,7 +164,7 @@ fn is_decision(record: &Record) -> bool {
 /// Makes a folder that nobody else can look into.
 fn make_folder(folder: &Path) -> io::Result<()> {
     if let Some(above) = folder.parent() {
-        make_private(above)?;
+        create_private_dir(above)?;
     }
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use anyhook_model::Record;
 use rustix::fs::OFlags;
 
-use super::line::{LINE_LIMIT, Line, LineFault};
-use super::{Journal, Position, SegmentName, segment};
+use super::line::{JournalLine, LINE_LIMIT, LineFault};
+use super::{Journal, JournalPosition, SegmentName, segment};
 use crate::regular_file::open_regular;
 
 /// Reads records in the order they were written; can be asked again for what came since.
@@ -14,28 +14,28 @@ use crate::regular_file::open_regular;
 pub struct JournalReader {
     journal: Journal,
     /// Where to read on; none before the first segment was found.
-    position: Option<Position>,
+    position: Option<JournalPosition>,
     damaged: usize,
 }
 
 /// One line that was found, or what is wrong with it.
 #[derive(Debug)]
-pub struct Found<'text> {
+pub struct ReadLine<'text> {
     /// Its number in the segment as far as it was read, from 1.
     pub number: u64,
     /// The byte it begins at.
     pub offset: u64,
     /// The line.
-    pub line: Result<Line<'text>, LineFault>,
+    pub line: Result<JournalLine<'text>, LineFault>,
 }
 
 impl JournalReader {
-    pub(super) fn new(journal: Journal, position: Option<Position>) -> Self {
+    pub(super) fn new(journal: Journal, position: Option<JournalPosition>) -> Self {
         Self { journal, position, damaged: 0 }
     }
 
     /// Returns where the next call reads on.
-    pub fn position(&self) -> Option<&Position> {
+    pub fn position(&self) -> Option<&JournalPosition> {
         self.position.as_ref()
     }
 
@@ -69,7 +69,7 @@ impl JournalReader {
     /// For those who need few of the records: a line can be looked at before it is read as one.
     pub fn read_lines(
         &mut self,
-        take: &mut dyn FnMut(Line<'_>) -> Result<(), LineFault>,
+        take: &mut dyn FnMut(JournalLine<'_>) -> Result<(), LineFault>,
     ) -> io::Result<()> {
         let mut all = usize::MAX;
         self.read_lines_up_to(&mut all, take)
@@ -78,13 +78,13 @@ impl JournalReader {
     fn read_lines_up_to(
         &mut self,
         left: &mut usize,
-        take: &mut dyn FnMut(Line<'_>) -> Result<(), LineFault>,
+        take: &mut dyn FnMut(JournalLine<'_>) -> Result<(), LineFault>,
     ) -> io::Result<()> {
         loop {
             // Listed before reading: if there is a next one now, this one is about to be complete.
             let segments = self.journal.segments()?;
             let Some(last) = segments.last() else { return Ok(()) };
-            let begin = Position { segment: segments[0].clone(), offset: 0 };
+            let begin = JournalPosition { segment: segments[0].clone(), offset: 0 };
             // Behind the last there can be none: somebody began a new journal.
             let known = self.position.clone().filter(|position| position.segment <= *last);
             let mut position = known.unwrap_or(begin);
@@ -111,7 +111,7 @@ impl JournalReader {
             }
             let is_last = next.is_none();
             self.position = Some(match next {
-                Some(segment) => Position { segment, offset: 0 },
+                Some(segment) => JournalPosition { segment, offset: 0 },
                 None => position,
             });
             if is_last {
@@ -126,8 +126,8 @@ impl JournalReader {
 /// A last line without its line break may still be completed, and is left for later.
 pub fn read_segment(
     journal: &Journal,
-    from: &Position,
-    take: &mut dyn FnMut(Found<'_>),
+    from: &JournalPosition,
+    take: &mut dyn FnMut(ReadLine<'_>),
 ) -> io::Result<u64> {
     let mut all = usize::MAX;
     read_segment_up_to(journal, from, &mut all, take)
@@ -136,9 +136,9 @@ pub fn read_segment(
 /// As [`read_segment`], but ends when `left` lines were read, and counts them off.
 fn read_segment_up_to(
     journal: &Journal,
-    from: &Position,
+    from: &JournalPosition,
     left: &mut usize,
-    take: &mut dyn FnMut(Found<'_>),
+    take: &mut dyn FnMut(ReadLine<'_>),
 ) -> io::Result<u64> {
     let mut file = match open_regular(&journal.path(&from.segment), OFlags::RDONLY) {
         Ok(file) => file,
@@ -162,9 +162,12 @@ fn read_segment_up_to(
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
         // A writer that meets another at work begins on a line of its own, after an empty one.
         if !text.is_empty() {
-            let line =
-                if is_first_form { Ok(Line::of_first_form(text)) } else { Line::of_segment(text) };
-            take(Found { number, offset, line });
+            let line = if is_first_form {
+                Ok(JournalLine::of_first_form(text))
+            } else {
+                JournalLine::of_segment(text)
+            };
+            take(ReadLine { number, offset, line });
             *left -= 1;
         }
         offset += length;
@@ -179,7 +182,7 @@ impl Journal {
         segment: &SegmentName,
         take: &mut dyn FnMut(Record),
     ) -> io::Result<usize> {
-        let from = Position { segment: segment.clone(), offset: 0 };
+        let from = JournalPosition { segment: segment.clone(), offset: 0 };
         let mut damaged = 0;
         read_segment(self, &from, &mut |found| match found.line.and_then(|line| line.record()) {
             Ok(record) => take(record),
@@ -191,8 +194,8 @@ impl Journal {
     /// Begins to read after the last whole line there is.
     pub fn reader_at_end(&self) -> io::Result<JournalReader> {
         let Some(segment) = self.segments()?.pop() else { return Ok(self.reader()) };
-        let from = Position { segment: segment.clone(), offset: 0 };
+        let from = JournalPosition { segment: segment.clone(), offset: 0 };
         let offset = read_segment(self, &from, &mut |_| ())?;
-        Ok(self.reader_at(Position { segment, offset }))
+        Ok(self.reader_at(JournalPosition { segment, offset }))
     }
 }

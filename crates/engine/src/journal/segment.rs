@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::{Appended, make_folder};
+use super::{AppendResult, make_folder};
 use crate::file_lock::lock_within;
 use crate::regular_file::open_regular;
 use crate::run::process::random_bits;
@@ -44,7 +44,7 @@ pub struct SegmentName(String);
 
 /// A place in the journal: everything before it has been read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Position {
+pub struct JournalPosition {
     /// The segment.
     pub segment: SegmentName,
     /// The byte in it.
@@ -141,8 +141,8 @@ pub fn append(
     settings: &JournalSettings,
     sync: bool,
     now: Timestamp,
-) -> io::Result<Appended> {
-    let mut appended = Appended::ToTheOpenSegment;
+) -> io::Result<AppendResult> {
+    let mut appended = AppendResult::ToTheOpenSegment;
     let mut may_close = true;
     let mut tries = 0;
     loop {
@@ -156,7 +156,7 @@ pub fn append(
             may_close = false;
             // One that cannot be closed, for want of rights or inodes, can still be written.
             if open.close(folder, sync).is_ok_and(|closed| closed) {
-                appended = Appended::AndClosedOne;
+                appended = AppendResult::AndClosedOne;
             }
             continue;
         }
@@ -330,10 +330,13 @@ mod tests {
         let now = Timestamp::now();
         let append_at =
             |now: Timestamp| append(scratch.path(), &[b'x'; 700], &settings, false, now).unwrap();
-        assert_eq!(append_at(now), Appended::ToTheOpenSegment);
-        assert_eq!(append_at(now), Appended::ToTheOpenSegment);
-        assert_eq!(append_at(now), Appended::AndClosedOne);
-        assert_eq!(append_at(now + jiff::SignedDuration::from_hours(24)), Appended::AndClosedOne);
+        assert_eq!(append_at(now), AppendResult::ToTheOpenSegment);
+        assert_eq!(append_at(now), AppendResult::ToTheOpenSegment);
+        assert_eq!(append_at(now), AppendResult::AndClosedOne);
+        assert_eq!(
+            append_at(now + jiff::SignedDuration::from_hours(24)),
+            AppendResult::AndClosedOne
+        );
         let names = list(scratch.path()).unwrap();
         assert_eq!(names.len(), 3);
         assert_eq!(current(scratch.path()), names.last().cloned());
@@ -358,7 +361,7 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         let whole = text
             .lines()
-            .filter(|line| super::super::Line::of_segment(line.as_bytes()).is_ok())
+            .filter(|line| super::super::JournalLine::of_segment(line.as_bytes()).is_ok())
             .count();
         assert_eq!(whole, 2, "{text}");
     }

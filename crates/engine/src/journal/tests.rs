@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use anyhook_model::{EventKind, RecordId};
 use jiff::{SignedDuration, Timestamp};
 
-use super::keeper::{Kept, Seals};
+use super::retention::{RetentionResult, Seals};
 use super::*;
 
 fn record(id: &str) -> Record {
@@ -152,7 +152,7 @@ fn closed_segments_are_sealed_once() {
     fill(&journal, "a", 20);
     let closed = journal.segments().unwrap().len() - 1;
     let now = Timestamp::now();
-    let sealed = |sealed| Some(Kept { sealed, ..Kept::default() });
+    let sealed = |sealed| Some(RetentionResult { sealed, ..RetentionResult::default() });
     assert_eq!(journal.keep(now).unwrap(), sealed(closed));
     assert_eq!(journal.keep(now).unwrap(), sealed(0));
     let seals = Seals::read(journal.folder()).unwrap();

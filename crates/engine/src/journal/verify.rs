@@ -8,10 +8,10 @@ use anyhook_model::report::{BrokenPlace, VerifyReport};
 use rustix::fs::OFlags;
 
 use super::denied::Denials;
-use super::keeper::{SEALS, Seals, digest};
 use super::line::LineFault;
 use super::reader::read_segment;
-use super::{Journal, Position, SegmentName, long, segment};
+use super::retention::{SEALS, Seals, digest};
+use super::{Journal, JournalPosition, SegmentName, long_text, segment};
 use crate::regular_file::open_regular;
 
 /// Says what is wrong with a whole file.
@@ -74,7 +74,7 @@ impl Journal {
         verified: &mut VerifyReport,
         denials: &mut Denials,
     ) -> io::Result<u64> {
-        let from = Position { segment: name.clone(), offset: 0 };
+        let from = JournalPosition { segment: name.clone(), offset: 0 };
         let end = read_segment(self, &from, &mut |found| {
             let checked = found.line.and_then(|line| line.record());
             let fault = match checked {
@@ -86,7 +86,7 @@ impl Journal {
                     let lost = record
                         .long
                         .iter()
-                        .find_map(|text| long::read(text, record.at, &self.folder).err());
+                        .find_map(|text| long_text::read(text, record.at, &self.folder).err());
                     lost.map(|lost| format!("record {}: {lost}", record.id))
                 }
                 Err(LineFault::Torn) => {

@@ -4,12 +4,12 @@ use regex::Regex;
 use regex_syntax::hir::Hir;
 
 use super::compiled::Compiled;
-use super::literals::Needs;
+use super::literals::RequiredLiterals;
 use super::size;
 
 /// How much of a text an expression is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum MatchExtent {
     /// All of it, in any case: a tool's name.
     Whole,
     /// Any part of it: a value of a tool's input.
@@ -20,8 +20,8 @@ pub enum Extent {
 #[derive(Clone, Debug)]
 pub struct Expression {
     text: String,
-    extent: Extent,
-    needs: Needs,
+    extent: MatchExtent,
+    needs: RequiredLiterals,
     compiled: Compiled,
 }
 
@@ -29,9 +29,9 @@ impl Expression {
     /// Makes an expression for a whole name, in any case. The error says what is wrong with it.
     pub fn whole(expression: &str) -> Result<Self, String> {
         if expression.is_ascii()
-            && let Some(needs) = Needs::of_plain(expression, Extent::Whole)
+            && let Some(needs) = RequiredLiterals::of_plain(expression, MatchExtent::Whole)
         {
-            return Ok(Self::trusted(any_case(expression, ""), needs, Extent::Whole));
+            return Ok(Self::trusted(any_case(expression, ""), needs, MatchExtent::Whole));
         }
         // Read alone first: `a)|(b` must not become valid by being put in a group.
         Sound::read(expression.to_owned())?;
@@ -43,9 +43,11 @@ impl Expression {
         // The needs are those of the expression as it is written: few cases, few literals.
         let sets_flags = expression.contains("(?") && expression.contains('-');
         let written = regex_syntax::parse(&anchored(expression, end)).ok();
-        let needs = written.filter(|_| !sets_flags).map(|hir| Needs::of(&hir, Extent::Whole));
-        let needs = needs.filter(Needs::are_ascii).unwrap_or(Needs::Nothing);
-        Ok(sound.expression(Extent::Whole, needs))
+        let needs = written
+            .filter(|_| !sets_flags)
+            .map(|hir| RequiredLiterals::of(&hir, MatchExtent::Whole));
+        let needs = needs.filter(RequiredLiterals::are_ascii).unwrap_or(RequiredLiterals::Nothing);
+        Ok(sound.expression(MatchExtent::Whole, needs))
     }
 
     /// Makes an expression match further whole names.
@@ -55,23 +57,25 @@ impl Expression {
         }
         self.text = format!("{}|^(?i:{})$", self.text, names.join("|"));
         self.compiled = Compiled::default();
-        if let Needs::Exactly(literals) | Needs::AnyOf(literals) = &mut self.needs {
+        if let RequiredLiterals::Exactly(literals) | RequiredLiterals::AnyOf(literals) =
+            &mut self.needs
+        {
             literals.extend(names.iter().map(|name| (*name).to_owned()));
         }
     }
 
     /// Makes an expression that is searched in a text. The error says what is wrong with it.
     pub fn anywhere(expression: &str) -> Result<Self, String> {
-        if let Some(needs) = Needs::of_plain(expression, Extent::Anywhere) {
-            return Ok(Self::trusted(expression.to_owned(), needs, Extent::Anywhere));
+        if let Some(needs) = RequiredLiterals::of_plain(expression, MatchExtent::Anywhere) {
+            return Ok(Self::trusted(expression.to_owned(), needs, MatchExtent::Anywhere));
         }
         let sound = Sound::read(expression.to_owned())?;
-        let needs = Needs::of(&sound.hir, Extent::Anywhere);
-        Ok(sound.expression(Extent::Anywhere, needs))
+        let needs = RequiredLiterals::of(&sound.hir, MatchExtent::Anywhere);
+        Ok(sound.expression(MatchExtent::Anywhere, needs))
     }
 
     /// Makes an expression of the text and the needs of one that was read before.
-    pub fn trusted(text: String, needs: Needs, extent: Extent) -> Self {
+    pub fn trusted(text: String, needs: RequiredLiterals, extent: MatchExtent) -> Self {
         Self { text, extent, needs, compiled: Compiled::default() }
     }
 
@@ -81,12 +85,12 @@ impl Expression {
     }
 
     /// Returns how much of a text it is about.
-    pub fn extent(&self) -> Extent {
+    pub fn extent(&self) -> MatchExtent {
         self.extent
     }
 
     /// Returns what a text must hold to match.
-    pub fn needs(&self) -> &Needs {
+    pub fn needs(&self) -> &RequiredLiterals {
         &self.needs
     }
 
@@ -94,20 +98,22 @@ impl Expression {
     pub fn is_match(&self, text: &str) -> bool {
         match &self.needs {
             // Outside of ASCII only the expression knows which letters are cases of one.
-            _ if self.extent == Extent::Whole && !text.is_ascii() => self.is_match_compiled(text),
-            Needs::Exactly(literals) if self.extent == Extent::Whole => {
+            _ if self.extent == MatchExtent::Whole && !text.is_ascii() => {
+                self.is_match_compiled(text)
+            }
+            RequiredLiterals::Exactly(literals) if self.extent == MatchExtent::Whole => {
                 literals.iter().any(|literal| literal.eq_ignore_ascii_case(text))
             }
-            Needs::AnyOf(literals) if self.extent == Extent::Whole => {
+            RequiredLiterals::AnyOf(literals) if self.extent == MatchExtent::Whole => {
                 let is_held = |literal: &String| holds_in_any_case(text, literal.as_bytes());
                 literals.iter().any(is_held) && self.is_match_compiled(text)
             }
-            Needs::Exactly(literals) => contains_any(text, literals),
+            RequiredLiterals::Exactly(literals) => contains_any(text, literals),
             // Once compiled, the expression finds its literals faster by itself.
-            Needs::AnyOf(literals) if !self.compiled.is_ready() => {
+            RequiredLiterals::AnyOf(literals) if !self.compiled.is_ready() => {
                 contains_any(text, literals) && self.is_match_compiled(text)
             }
-            Needs::AnyOf(_) | Needs::Nothing => self.is_match_compiled(text),
+            RequiredLiterals::AnyOf(_) | RequiredLiterals::Nothing => self.is_match_compiled(text),
         }
     }
 
@@ -160,7 +166,7 @@ impl Sound {
         Ok(Self { text, hir, compiled })
     }
 
-    fn expression(self, extent: Extent, needs: Needs) -> Expression {
+    fn expression(self, extent: MatchExtent, needs: RequiredLiterals) -> Expression {
         let mut expression = Expression::trusted(self.text, needs, extent);
         if let Some(regex) = self.compiled {
             expression.compiled = regex.into();

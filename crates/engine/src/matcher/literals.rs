@@ -3,7 +3,7 @@
 use anyhook_model::truncate::first_bytes;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-use super::expression::Extent;
+use super::expression::MatchExtent;
 
 /// How many literals stand for an expression, at most.
 const MOST_LITERALS: usize = 128;
@@ -25,7 +25,7 @@ const TELLING: usize = 4;
 
 /// What a text must hold for an expression to match.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Needs {
+pub enum RequiredLiterals {
     /// The text matches if it is one of these, or holds one, as the expression's extent says; and
     /// only then.
     Exactly(Vec<String>),
@@ -35,9 +35,9 @@ pub enum Needs {
     Nothing,
 }
 
-impl Needs {
+impl RequiredLiterals {
     /// Returns the needs of a text that is an expression without anything to read in it.
-    pub(super) fn of_plain(expression: &str, extent: Extent) -> Option<Self> {
+    pub(super) fn of_plain(expression: &str, extent: MatchExtent) -> Option<Self> {
         let is_read = |byte: u8| br"\.+*?()[]{}^$".contains(&byte);
         if expression.len() > MOST_BYTES || expression.bytes().any(is_read) {
             return None;
@@ -57,13 +57,15 @@ impl Needs {
     }
 
     /// Returns the needs of an expression; one for a whole text has its anchors.
-    pub(super) fn of(hir: &Hir, extent: Extent) -> Self {
+    pub(super) fn of(hir: &Hir, extent: MatchExtent) -> Self {
         let facts = match (extent, hir.kind()) {
-            (Extent::Whole, HirKind::Concat(parts)) => of_concat(without_anchors(parts)),
+            (MatchExtent::Whole, HirKind::Concat(parts)) => of_concat(without_anchors(parts)),
             _ => of(hir),
         };
         match facts.texts {
-            Some(Texts { list, sure: true }) if extent == Extent::Anywhere || is_anchored(hir) => {
+            Some(Texts { list, sure: true })
+                if extent == MatchExtent::Anywhere || is_anchored(hir) =>
+            {
                 Self::Exactly(normal(list, extent))
             }
             texts => better(texts.and_then(|texts| needed(texts.list)), facts.needed)
@@ -74,7 +76,7 @@ impl Needs {
 
 /// What is known of the texts that a part of an expression matches.
 #[derive(Default)]
-struct Facts {
+struct LiteralFacts {
     /// All texts it matches, if they are few.
     texts: Option<Texts>,
     /// Literals of which each text has one.
@@ -117,31 +119,31 @@ impl Texts {
     }
 }
 
-impl From<Texts> for Facts {
+impl From<Texts> for LiteralFacts {
     fn from(texts: Texts) -> Self {
         Self { texts: Some(texts), needed: None }
     }
 }
 
-impl Facts {
+impl LiteralFacts {
     /// Returns literals of which each text has one; `None` if there are no such.
     fn into_needed(self) -> Option<Vec<String>> {
         better(self.texts.and_then(|texts| needed(texts.list)), self.needed)
     }
 }
 
-fn of(hir: &Hir) -> Facts {
+fn of(hir: &Hir) -> LiteralFacts {
     match hir.kind() {
         HirKind::Empty => Texts::one("").into(),
         HirKind::Look(_) => Texts { sure: false, ..Texts::one("") }.into(),
         HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
             Ok(text) if text.len() <= MOST_BYTES => Texts::one(text).into(),
-            Ok(text) => Facts { texts: None, needed: needed(vec![text.to_owned()]) },
-            Err(_) => Facts::default(),
+            Ok(text) => LiteralFacts { texts: None, needed: needed(vec![text.to_owned()]) },
+            Err(_) => LiteralFacts::default(),
         },
         HirKind::Class(class) => {
             let texts = characters(class).map(|list| Texts { list, sure: true });
-            Facts { texts, needed: None }
+            LiteralFacts { texts, needed: None }
         }
         HirKind::Capture(capture) => of(&capture.sub),
         HirKind::Repetition(repetition) => {
@@ -152,11 +154,11 @@ fn of(hir: &Hir) -> Facts {
                         texts.list.push(String::new());
                         texts
                     });
-                    Facts { texts, needed: None }
+                    LiteralFacts { texts, needed: None }
                 }
-                (0, _) => Facts::default(),
+                (0, _) => LiteralFacts::default(),
                 (1, Some(1)) => sub,
-                _ => Facts { texts: None, needed: sub.into_needed() },
+                _ => LiteralFacts { texts: None, needed: sub.into_needed() },
             }
         }
         HirKind::Concat(parts) => of_concat(parts),
@@ -165,7 +167,7 @@ fn of(hir: &Hir) -> Facts {
 }
 
 /// Puts neighbours together to texts as long as can be, and takes the best of these.
-fn of_concat(parts: &[Hir]) -> Facts {
+fn of_concat(parts: &[Hir]) -> LiteralFacts {
     let mut best = None;
     let mut run = Texts::one("");
     let mut is_whole = true;
@@ -185,11 +187,11 @@ fn of_concat(parts: &[Hir]) -> Facts {
     if is_whole {
         run.into()
     } else {
-        Facts { texts: None, needed: better(best, needed(run.list)) }
+        LiteralFacts { texts: None, needed: better(best, needed(run.list)) }
     }
 }
 
-fn of_alternation(parts: &[Hir]) -> Facts {
+fn of_alternation(parts: &[Hir]) -> LiteralFacts {
     let mut texts = Some(Texts { list: Vec::new(), sure: true });
     let mut needs = Some(Vec::new());
     for part in parts {
@@ -204,8 +206,8 @@ fn of_alternation(parts: &[Hir]) -> Facts {
             needs
         });
     }
-    let needed = needs.map(|needs| normal(needs, Extent::Anywhere));
-    Facts { texts, needed: needed.filter(|needed| needed.len() <= MOST_LITERALS) }
+    let needed = needs.map(|needs| normal(needs, MatchExtent::Anywhere));
+    LiteralFacts { texts, needed: needed.filter(|needed| needed.len() <= MOST_LITERALS) }
 }
 
 /// Returns the characters of a small class.
@@ -238,16 +240,16 @@ fn needed(mut texts: Vec<String>) -> Option<Vec<String>> {
     for text in &mut texts {
         text.truncate(first_bytes(text, LONGEST_NEED).len());
     }
-    let literals = normal(texts, Extent::Anywhere);
+    let literals = normal(texts, MatchExtent::Anywhere);
     (!literals.iter().any(String::is_empty)).then_some(literals)
 }
 
 /// Returns the list without what is said twice: a literal that holds another is found with it.
-fn normal(mut literals: Vec<String>, extent: Extent) -> Vec<String> {
+fn normal(mut literals: Vec<String>, extent: MatchExtent) -> Vec<String> {
     literals.sort_unstable_by(|one, other| (one.len(), one).cmp(&(other.len(), other)));
     literals.dedup();
     let are_equally_long = literals.first().map(String::len) == literals.last().map(String::len);
-    if extent == Extent::Whole || are_equally_long {
+    if extent == MatchExtent::Whole || are_equally_long {
         return literals;
     }
     let mut kept: Vec<String> = Vec::with_capacity(literals.len());

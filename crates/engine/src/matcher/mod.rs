@@ -5,7 +5,7 @@
 //!
 //! - what is read from a HOOK.md is only parsed, which finds every mistake ([`Expression::whole`],
 //!   [`Expression::anywhere`]);
-//! - the parsed expression tells which literals a text must hold to match ([`Needs`]). A tool's
+//! - the parsed expression tells which literals a text must hold to match ([`RequiredLiterals`]). A tool's
 //!   name and most guards' words are nothing but literals, and need no expression at all;
 //! - a short text that holds what is needed is walked through with the parsed expression;
 //! - the expression is compiled for a long one, once.
@@ -16,9 +16,9 @@
 //! A literal that a match can do without would switch off a guard, silently. The law is in the
 //! tests: whatever the expression and the text, the answer is that of the plain expression.
 
+mod call_texts;
 mod compiled;
 mod expression;
-mod leaves;
 mod literals;
 mod size;
 #[cfg(test)]
@@ -28,10 +28,10 @@ mod walk;
 use anyhook_model::json::any_leaf;
 use anyhook_model::{SkipReason, ToolCall, tools};
 
+pub use call_texts::CallTexts;
 pub(crate) use expression::holds_in_any_case;
-pub use expression::{Expression, Extent};
-pub use leaves::Leaves;
-pub use literals::Needs;
+pub use expression::{Expression, MatchExtent};
+pub use literals::RequiredLiterals;
 
 /// The expressions of a hook's matcher. The default matches every call.
 #[derive(Clone, Debug, Default)]
@@ -95,11 +95,13 @@ impl Matcher {
     /// Tells whether the call may match; only then is [`Matcher::mismatch`] worth asking.
     ///
     /// The tool is asked for good. The pattern is not compiled: its literals decide.
-    pub fn may_match(&self, call: &ToolCall, leaves: &Leaves) -> bool {
+    pub fn may_match(&self, call: &ToolCall, leaves: &CallTexts) -> bool {
         self.tool_matches(call)
             && self.pattern.as_ref().is_none_or(|pattern| match pattern.needs() {
-                Needs::Nothing => true,
-                Needs::Exactly(literals) | Needs::AnyOf(literals) => leaves.contains_any(literals),
+                RequiredLiterals::Nothing => true,
+                RequiredLiterals::Exactly(literals) | RequiredLiterals::AnyOf(literals) => {
+                    leaves.contains_any(literals)
+                }
             })
     }
 

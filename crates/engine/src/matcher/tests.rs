@@ -128,7 +128,7 @@ fn the_hosts_own_words_count_too() {
     matcher.set_tool("Bash").unwrap();
     matcher.set_pattern("^native$").unwrap();
     assert_eq!(matcher.mismatch(&both), None);
-    assert!(matcher.may_match(&both, &Leaves::of(&both)));
+    assert!(matcher.may_match(&both, &CallTexts::of(&both)));
 }
 
 #[test]
@@ -173,11 +173,12 @@ fn long_texts_are_matched_too() {
 
 #[test]
 fn a_text_that_cannot_be_compiled_keeps_its_guard() {
-    let lost = Expression::trusted("(".to_owned(), Needs::Nothing, Extent::Anywhere);
+    let lost =
+        Expression::trusted("(".to_owned(), RequiredLiterals::Nothing, MatchExtent::Anywhere);
     assert!(lost.is_match("anything"));
 }
 
-fn needs(expression: &str) -> Needs {
+fn needs(expression: &str) -> RequiredLiterals {
     Expression::anywhere(expression).unwrap().needs().clone()
 }
 
@@ -206,28 +207,34 @@ fn guards_need_their_words() {
         (r"(?s)a.*b{2,}", &["a"]),
         (r"x(ab|cd)*yz", &["yz"]),
     ] {
-        assert_eq!(needs(expression), Needs::AnyOf(of(literals)), "{expression}");
+        assert_eq!(needs(expression), RequiredLiterals::AnyOf(of(literals)), "{expression}");
     }
     for nothing in [r"\d+", r"a*", r"(?m)^$", r"a|.*", r"(foo)?", r"\w@\w|b?", r"(?x) # nothing"] {
-        assert!(!matches!(needs(nothing), Needs::AnyOf(_)), "{nothing}");
+        assert!(!matches!(needs(nothing), RequiredLiterals::AnyOf(_)), "{nothing}");
     }
-    assert_eq!(needs("mkfs|dd if=|xmkfs"), Needs::Exactly(of(&["mkfs", "dd if="])));
-    assert_eq!(needs(r"\$\{HOME\}"), Needs::Exactly(of(&["${HOME}"])));
-    assert_eq!(needs("a|"), Needs::Exactly(of(&[""])));
-    assert_eq!(needs("[a&&b]"), Needs::Exactly(of(&[])));
+    assert_eq!(needs("mkfs|dd if=|xmkfs"), RequiredLiterals::Exactly(of(&["mkfs", "dd if="])));
+    assert_eq!(needs(r"\$\{HOME\}"), RequiredLiterals::Exactly(of(&["${HOME}"])));
+    assert_eq!(needs("a|"), RequiredLiterals::Exactly(of(&[""])));
+    assert_eq!(needs("[a&&b]"), RequiredLiterals::Exactly(of(&[])));
 }
 
 #[test]
 fn tools_are_mostly_names() {
     let needs = |expression: &str| Expression::whole(expression).unwrap().needs().clone();
-    assert_eq!(needs("Shell"), Needs::Exactly(of(&["Shell"])));
-    assert_eq!(needs("^Edit|Write$"), Needs::AnyOf(of(&["Edit", "Write"])));
-    assert_eq!(needs("^(Edit|Write)$"), Needs::Exactly(of(&["Edit", "Write"])));
-    assert_eq!(needs("(?x) Edit | Write # both"), Needs::Exactly(of(&["Edit", "Write"])));
-    assert_eq!(needs("Multi(Edit)?|Edit"), Needs::Exactly(of(&["Edit", "Multi", "MultiEdit"])));
-    assert_eq!(needs("mcp__.*"), Needs::AnyOf(of(&["mcp__"])));
-    assert_eq!(needs(".*"), Needs::Nothing);
-    assert_eq!(needs(r"(?m)^Shell$"), Needs::AnyOf(of(&["Shell"])));
+    assert_eq!(needs("Shell"), RequiredLiterals::Exactly(of(&["Shell"])));
+    assert_eq!(needs("^Edit|Write$"), RequiredLiterals::AnyOf(of(&["Edit", "Write"])));
+    assert_eq!(needs("^(Edit|Write)$"), RequiredLiterals::Exactly(of(&["Edit", "Write"])));
+    assert_eq!(
+        needs("(?x) Edit | Write # both"),
+        RequiredLiterals::Exactly(of(&["Edit", "Write"]))
+    );
+    assert_eq!(
+        needs("Multi(Edit)?|Edit"),
+        RequiredLiterals::Exactly(of(&["Edit", "Multi", "MultiEdit"]))
+    );
+    assert_eq!(needs("mcp__.*"), RequiredLiterals::AnyOf(of(&["mcp__"])));
+    assert_eq!(needs(".*"), RequiredLiterals::Nothing);
+    assert_eq!(needs(r"(?m)^Shell$"), RequiredLiterals::AnyOf(of(&["Shell"])));
 }
 
 #[test]
@@ -282,9 +289,12 @@ fn same_answers(tool: Option<&str>, pattern: Option<&str>, calls: &[ToolCall]) {
                 matcher.pattern().map(Expression::needs),
             )
         };
-        let may_match = matcher.may_match(call, &Leaves::of(call));
+        let may_match = matcher.may_match(call, &CallTexts::of(call));
         assert!(may_match || right.is_some(), "may not match: {}", about());
-        if matches!(matcher.pattern().map(Expression::needs), None | Some(Needs::Exactly(_))) {
+        if matches!(
+            matcher.pattern().map(Expression::needs),
+            None | Some(RequiredLiterals::Exactly(_))
+        ) {
             assert_eq!(may_match, right.is_none(), "{}", about());
         }
         assert_eq!(matcher.mismatch(call), right, "{}", about());
@@ -345,15 +355,15 @@ proptest! {
 
     #[test]
     fn a_plain_text_is_read_as_by_the_parser(expression in "[a-z |é#&~-]{0,12}") {
-        for extent in [Extent::Whole, Extent::Anywhere] {
+        for extent in [MatchExtent::Whole, MatchExtent::Anywhere] {
             let text = match extent {
-                Extent::Whole => format!("^(?:{expression})$"),
-                Extent::Anywhere => expression.clone(),
+                MatchExtent::Whole => format!("^(?:{expression})$"),
+                MatchExtent::Anywhere => expression.clone(),
             };
-            let plain = Needs::of_plain(&expression, extent);
+            let plain = RequiredLiterals::of_plain(&expression, extent);
             // A class of more letters than a letter has cases is not taken apart.
-            let parsed = Needs::of(&regex_syntax::parse(&text).unwrap(), extent);
-            prop_assert!(plain == Some(parsed.clone()) || !matches!(parsed, Needs::Exactly(_)));
+            let parsed = RequiredLiterals::of(&regex_syntax::parse(&text).unwrap(), extent);
+            prop_assert!(plain == Some(parsed.clone()) || !matches!(parsed, RequiredLiterals::Exactly(_)));
             prop_assert!(plain.is_some());
         }
     }
@@ -371,11 +381,11 @@ proptest! {
         let right = literals.iter().any(|literal| texts.iter().any(|text| text.contains(literal)));
         let in_call = call("Shell", json!({"texts": texts}));
         let literals = || literals.iter().map(String::as_str);
-        prop_assert_eq!(Leaves::of(&in_call).contains_any(literals()), right);
+        prop_assert_eq!(CallTexts::of(&in_call).contains_any(literals()), right);
 
         let raw: Vec<_> = texts.iter().zip(&written).map(|(text, form)| written_as(text, *form)).collect();
         let empty = call("Shell", Value::Null);
-        let mut leaves = Leaves::of(&empty);
+        let mut leaves = CallTexts::of(&empty);
         // What is asked between changes nothing.
         prop_assert!(!leaves.contains_any(["ab"]));
         for raw in &raw {
@@ -383,7 +393,7 @@ proptest! {
         }
         prop_assert_eq!(leaves.contains_any(literals()), right);
 
-        let mut leaves = Leaves::of(&empty);
+        let mut leaves = CallTexts::of(&empty);
         for text in &texts {
             leaves.add_text(text);
         }
@@ -413,12 +423,12 @@ fn written_as(text: &str, form: u8) -> String {
 #[test]
 fn numbers_and_booleans_are_leaves_in_their_json_form() {
     let made = call("Shell", json!({"n": 12.50, "yes": true, "none": null, "key": ""}));
-    let leaves = Leaves::of(&made);
+    let leaves = CallTexts::of(&made);
     for held in ["12.5", "true", ""] {
         assert!(leaves.contains_any([held]), "{held}");
     }
     for absent in ["null", "none", "key", "false"] {
         assert!(!leaves.contains_any([absent]), "{absent}");
     }
-    assert!(!Leaves::of(&call("Shell", json!({"none": null}))).contains_any([""]));
+    assert!(!CallTexts::of(&call("Shell", json!({"none": null}))).contains_any([""]));
 }

@@ -18,7 +18,7 @@ const UNKNOWN_NAMED: usize = 5;
 
 /// What a key of an answer means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub enum KeyMeaning {
     /// `allow`, `ask` or `deny`, or an object that says so ([`WORDS`] again).
     Effect,
     /// As [`Self::Effect`], in the words of agents that name an action.
@@ -51,7 +51,7 @@ pub enum Meaning {
     CannotDo,
 }
 
-impl Meaning {
+impl KeyMeaning {
     /// Tells whether an object with such a key is an answer, wherever it stands in a text.
     fn is_telling(self) -> bool {
         self.decides() || matches!(self, Self::Input | Self::Nested)
@@ -65,77 +65,77 @@ impl Meaning {
 
 /// A key of an answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Word {
+pub struct AnswerKey {
     /// The key as it is usually written.
     pub key: &'static str,
     /// What it means.
-    pub meaning: Meaning,
+    pub meaning: KeyMeaning,
     /// Whose word it is.
     pub of: &'static str,
 }
 
-const fn word(key: &'static str, meaning: Meaning, of: &'static str) -> Word {
-    Word { key, meaning, of }
+const fn word(key: &'static str, meaning: KeyMeaning, of: &'static str) -> AnswerKey {
+    AnswerKey { key, meaning, of }
 }
 
 /// Every key of an answer. Of several reasons the first row that has one gives it.
-pub const WORDS: [Word; 56] = [
-    word("decision", Meaning::Effect, "open format, Claude Code, Gemini CLI"),
-    word("permissionDecision", Meaning::Effect, "Claude Code, Copilot"),
-    word("permission", Meaning::Effect, "Cursor"),
-    word("behavior", Meaning::Effect, "Claude Code, Copilot"),
-    word("action", Meaning::Action, "Amp"),
-    word("continue", Meaning::GoesOn, "Claude Code, Gemini CLI, Cursor"),
-    word("cancel", Meaning::Stops, "Cline"),
-    word("halt", Meaning::Stops, "Crush"),
-    word("block", Meaning::Stops, "plugins"),
-    word("reason", Meaning::Reason, "open format, Claude Code, Gemini CLI"),
-    word("permissionDecisionReason", Meaning::Reason, "Claude Code, Copilot"),
-    word("agentMessage", Meaning::Reason, "Cursor"),
-    word("errorMessage", Meaning::Reason, "Cline"),
-    word("stopReason", Meaning::Reason, "Claude Code, Gemini CLI"),
-    word("followupMessage", Meaning::FollowUp, "Cursor"),
-    word("message", Meaning::Message, "Claude Code, Copilot, Kimi"),
-    word("userMessage", Meaning::Told, "Cursor"),
-    word("systemMessage", Meaning::Told, "Claude Code, Gemini CLI"),
-    word("modified_input", Meaning::Input, "open format"),
-    word("updatedInput", Meaning::Input, "Claude Code, Codex, Cursor, Crush"),
-    word("modifiedArgs", Meaning::Input, "Copilot"),
-    word("overrideInput", Meaning::Input, "Cline"),
-    word("tool_input", Meaning::NestedInput, "Gemini CLI"),
-    word("additional_context", Meaning::Context, "open format, Claude Code, Cursor"),
-    word("contextModification", Meaning::Context, "Cline"),
-    word("context", Meaning::Context, "Cline, Crush"),
-    word("log", Meaning::Log, "open format"),
-    word("hookSpecificOutput", Meaning::Nested, "Claude Code, Codex, Gemini CLI"),
-    word("hookEventName", Meaning::Nothing, "Claude Code"),
-    word("suppressOutput", Meaning::Nothing, "Claude Code, Gemini CLI"),
-    word("version", Meaning::Nothing, "Crush"),
-    word("interrupt", Meaning::CannotDo, "Claude Code, Copilot"),
-    word("updatedPermissions", Meaning::CannotDo, "Claude Code"),
-    word("updatedToolOutput", Meaning::CannotDo, "Claude Code"),
-    word("updatedMCPToolOutput", Meaning::CannotDo, "Claude Code, Cursor"),
-    word("modifiedResult", Meaning::CannotDo, "Copilot"),
-    word("modifiedResponse", Meaning::CannotDo, "Copilot"),
-    word("modifiedPrompt", Meaning::CannotDo, "Copilot"),
-    word("modifiedTransformedPrompt", Meaning::CannotDo, "Copilot"),
-    word("suppressOriginalPrompt", Meaning::CannotDo, "Claude Code"),
-    word("initialUserMessage", Meaning::CannotDo, "Claude Code"),
-    word("sessionTitle", Meaning::CannotDo, "Claude Code"),
-    word("watchPaths", Meaning::CannotDo, "Claude Code"),
-    word("reloadSkills", Meaning::CannotDo, "Claude Code"),
-    word("classifierContext", Meaning::CannotDo, "Claude Code"),
-    word("terminalSequence", Meaning::CannotDo, "Claude Code"),
-    word("async", Meaning::CannotDo, "Claude Code"),
-    word("asyncTimeout", Meaning::CannotDo, "Claude Code"),
-    word("retry", Meaning::CannotDo, "Claude Code"),
-    word("clearContext", Meaning::CannotDo, "Gemini CLI"),
-    word("tailToolCallRequest", Meaning::CannotDo, "Gemini CLI"),
-    word("llm_request", Meaning::CannotDo, "Gemini CLI"),
-    word("llm_response", Meaning::CannotDo, "Gemini CLI"),
-    word("env", Meaning::CannotDo, "Cursor"),
-    word("review", Meaning::CannotDo, "Cline"),
-    word("synthesize", Meaning::CannotDo, "Amp"),
+pub const WORDS: [AnswerKey; 56] = [
+    word("decision", KeyMeaning::Effect, "open format, Claude Code, Gemini CLI"),
+    word("permissionDecision", KeyMeaning::Effect, "Claude Code, Copilot"),
+    word("permission", KeyMeaning::Effect, "Cursor"),
+    word("behavior", KeyMeaning::Effect, "Claude Code, Copilot"),
+    word("action", KeyMeaning::Action, "Amp"),
+    word("continue", KeyMeaning::GoesOn, "Claude Code, Gemini CLI, Cursor"),
+    word("cancel", KeyMeaning::Stops, "Cline"),
+    word("halt", KeyMeaning::Stops, "Crush"),
+    word("block", KeyMeaning::Stops, "plugins"),
+    word("reason", KeyMeaning::Reason, "open format, Claude Code, Gemini CLI"),
+    word("permissionDecisionReason", KeyMeaning::Reason, "Claude Code, Copilot"),
+    word("agentMessage", KeyMeaning::Reason, "Cursor"),
+    word("errorMessage", KeyMeaning::Reason, "Cline"),
+    word("stopReason", KeyMeaning::Reason, "Claude Code, Gemini CLI"),
+    word("followupMessage", KeyMeaning::FollowUp, "Cursor"),
+    word("message", KeyMeaning::Message, "Claude Code, Copilot, Kimi"),
+    word("userMessage", KeyMeaning::Told, "Cursor"),
+    word("systemMessage", KeyMeaning::Told, "Claude Code, Gemini CLI"),
+    word("modified_input", KeyMeaning::Input, "open format"),
+    word("updatedInput", KeyMeaning::Input, "Claude Code, Codex, Cursor, Crush"),
+    word("modifiedArgs", KeyMeaning::Input, "Copilot"),
+    word("overrideInput", KeyMeaning::Input, "Cline"),
+    word("tool_input", KeyMeaning::NestedInput, "Gemini CLI"),
+    word("additional_context", KeyMeaning::Context, "open format, Claude Code, Cursor"),
+    word("contextModification", KeyMeaning::Context, "Cline"),
+    word("context", KeyMeaning::Context, "Cline, Crush"),
+    word("log", KeyMeaning::Log, "open format"),
+    word("hookSpecificOutput", KeyMeaning::Nested, "Claude Code, Codex, Gemini CLI"),
+    word("hookEventName", KeyMeaning::Nothing, "Claude Code"),
+    word("suppressOutput", KeyMeaning::Nothing, "Claude Code, Gemini CLI"),
+    word("version", KeyMeaning::Nothing, "Crush"),
+    word("interrupt", KeyMeaning::CannotDo, "Claude Code, Copilot"),
+    word("updatedPermissions", KeyMeaning::CannotDo, "Claude Code"),
+    word("updatedToolOutput", KeyMeaning::CannotDo, "Claude Code"),
+    word("updatedMCPToolOutput", KeyMeaning::CannotDo, "Claude Code, Cursor"),
+    word("modifiedResult", KeyMeaning::CannotDo, "Copilot"),
+    word("modifiedResponse", KeyMeaning::CannotDo, "Copilot"),
+    word("modifiedPrompt", KeyMeaning::CannotDo, "Copilot"),
+    word("modifiedTransformedPrompt", KeyMeaning::CannotDo, "Copilot"),
+    word("suppressOriginalPrompt", KeyMeaning::CannotDo, "Claude Code"),
+    word("initialUserMessage", KeyMeaning::CannotDo, "Claude Code"),
+    word("sessionTitle", KeyMeaning::CannotDo, "Claude Code"),
+    word("watchPaths", KeyMeaning::CannotDo, "Claude Code"),
+    word("reloadSkills", KeyMeaning::CannotDo, "Claude Code"),
+    word("classifierContext", KeyMeaning::CannotDo, "Claude Code"),
+    word("terminalSequence", KeyMeaning::CannotDo, "Claude Code"),
+    word("async", KeyMeaning::CannotDo, "Claude Code"),
+    word("asyncTimeout", KeyMeaning::CannotDo, "Claude Code"),
+    word("retry", KeyMeaning::CannotDo, "Claude Code"),
+    word("clearContext", KeyMeaning::CannotDo, "Gemini CLI"),
+    word("tailToolCallRequest", KeyMeaning::CannotDo, "Gemini CLI"),
+    word("llm_request", KeyMeaning::CannotDo, "Gemini CLI"),
+    word("llm_response", KeyMeaning::CannotDo, "Gemini CLI"),
+    word("env", KeyMeaning::CannotDo, "Cursor"),
+    word("review", KeyMeaning::CannotDo, "Cline"),
+    word("synthesize", KeyMeaning::CannotDo, "Amp"),
 ];
 
 /// A deny in each of the dialects, for tests.
@@ -156,7 +156,7 @@ pub const DENIES: [&str; 13] = [
 ];
 
 /// Returns the row of a key, and the key's place in the table.
-fn find(key: &str) -> Option<(usize, &'static Word)> {
+fn find(key: &str) -> Option<(usize, &'static AnswerKey)> {
     WORDS.iter().enumerate().find(|(_, word)| is_same_key(word.key, key))
 }
 
@@ -176,7 +176,7 @@ pub(super) fn is_telling_key(key: &str) -> bool {
 
 /// What one object of a hook's output says.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct ObjectAnswer {
     /// What it decides; of an object that cannot be used, only a deny.
     pub decision: Decision,
     /// What the person is told.
@@ -190,9 +190,9 @@ pub(super) struct Answer {
 }
 
 /// Reads what an object says at an event.
-pub(super) fn read(fields: Fields, kind: &EventKind) -> Answer {
+pub(super) fn read(fields: Fields, kind: &EventKind) -> ObjectAnswer {
     let is_empty = fields.is_empty();
-    let mut reading = Reading { is_stop: is_stop(kind), ..Reading::default() };
+    let mut reading = ObjectReader { is_stop: is_stop(kind), ..ObjectReader::default() };
     reading.fields(fields, false);
     reading.finish(is_empty)
 }
@@ -204,7 +204,7 @@ fn is_stop(kind: &EventKind) -> bool {
 
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "what was seen so far, each a yes or no")]
-struct Reading {
+struct ObjectReader {
     is_stop: bool,
     effect: Option<Effect>,
     /// Reasons, with their place in the table.
@@ -228,7 +228,7 @@ struct Reading {
     notes: Vec<String>,
 }
 
-impl Reading {
+impl ObjectReader {
     fn fields(&mut self, fields: Fields, nested: bool) {
         for (key, member) in fields {
             match member {
@@ -263,11 +263,11 @@ impl Reading {
             }
             return;
         };
-        if word.meaning == Meaning::NestedInput && !nested {
+        if word.meaning == KeyMeaning::NestedInput && !nested {
             self.unknown.push(key.to_owned());
             return;
         }
-        if word.meaning == Meaning::CannotDo {
+        if word.meaning == KeyMeaning::CannotDo {
             if !matches!(value, Value::Null | Value::Bool(false)) {
                 self.cannot_do.push(word.key);
             }
@@ -282,9 +282,9 @@ impl Reading {
         self.take(key, row, word.meaning, value);
     }
 
-    fn take(&mut self, key: &str, row: usize, meaning: Meaning, value: Value) {
+    fn take(&mut self, key: &str, row: usize, meaning: KeyMeaning, value: Value) {
         match (meaning, value) {
-            (Meaning::Effect, Value::Object(inner)) => {
+            (KeyMeaning::Effect, Value::Object(inner)) => {
                 let decides = |key: &String| find(key).is_some_and(|(_, w)| w.meaning == meaning);
                 if !inner.keys().any(decides) {
                     self.wrong.push(format!("`{key}` is an object without a decision"));
@@ -293,42 +293,42 @@ impl Reading {
                     self.field(&key, value, true);
                 }
             }
-            (Meaning::Effect, Value::String(word)) => match effect(&word) {
+            (KeyMeaning::Effect, Value::String(word)) => match effect(&word) {
                 Some(effect) => self.decide(effect),
                 None => self.unknown_value(key, &word),
             },
-            (Meaning::Action, Value::String(word)) => match action(&word, self.is_stop) {
+            (KeyMeaning::Action, Value::String(word)) => match action(&word, self.is_stop) {
                 Some(effect) => self.decide(effect),
                 None => self.unknown_value(key, &word),
             },
-            (Meaning::GoesOn, Value::Bool(false)) if self.is_stop => {
+            (KeyMeaning::GoesOn, Value::Bool(false)) if self.is_stop => {
                 self.notes.push(format!("`{key}: false` lets the agent stop"));
             }
-            (Meaning::GoesOn, Value::Bool(goes_on)) => {
+            (KeyMeaning::GoesOn, Value::Bool(goes_on)) => {
                 self.decide((!goes_on).then_some(Effect::Deny));
             }
-            (Meaning::Stops, Value::Bool(stops)) => self.decide(stops.then_some(Effect::Deny)),
-            (Meaning::Reason, Value::String(text)) => self.reasons.push((row, text)),
-            (Meaning::FollowUp, Value::String(text)) => {
+            (KeyMeaning::Stops, Value::Bool(stops)) => self.decide(stops.then_some(Effect::Deny)),
+            (KeyMeaning::Reason, Value::String(text)) => self.reasons.push((row, text)),
+            (KeyMeaning::FollowUp, Value::String(text)) => {
                 if self.is_stop {
                     self.decide(Some(Effect::Deny));
                 }
                 self.reasons.push((row, text));
             }
-            (Meaning::Message, Value::String(text)) => self.messages.push(text),
-            (Meaning::Told, Value::String(text)) => self.told.push(text),
-            (Meaning::Log, Value::String(text)) => self.log = Some(text),
-            (Meaning::Context, Value::String(text)) => self.context.push(text),
+            (KeyMeaning::Message, Value::String(text)) => self.messages.push(text),
+            (KeyMeaning::Told, Value::String(text)) => self.told.push(text),
+            (KeyMeaning::Log, Value::String(text)) => self.log = Some(text),
+            (KeyMeaning::Context, Value::String(text)) => self.context.push(text),
             // Crush takes several.
-            (Meaning::Context, Value::Array(texts))
+            (KeyMeaning::Context, Value::Array(texts))
                 if key == "context" && texts.iter().all(Value::is_string) =>
             {
                 self.context.extend(texts.iter().filter_map(Value::as_str).map(str::to_owned));
             }
-            (Meaning::Input | Meaning::NestedInput, Value::Object(input)) => {
+            (KeyMeaning::Input | KeyMeaning::NestedInput, Value::Object(input)) => {
                 self.input = Some(input);
             }
-            (Meaning::Nothing, _) => {}
+            (KeyMeaning::Nothing, _) => {}
             (meaning, value) => self.wrong_type(key, meaning, &value),
         }
     }
@@ -346,20 +346,20 @@ impl Reading {
         self.wrong.push(format!("unknown {key} {value}; {hint}"));
     }
 
-    fn wrong_type(&mut self, key: &str, meaning: Meaning, value: &Value) {
+    fn wrong_type(&mut self, key: &str, meaning: KeyMeaning, value: &Value) {
         let wanted = match meaning {
-            Meaning::Effect | Meaning::Action => {
+            KeyMeaning::Effect | KeyMeaning::Action => {
                 let value = shorten(&value.to_string(), 100);
                 return self.wrong.push(format!("unknown {key} {value}; use allow, ask or deny"));
             }
-            Meaning::GoesOn | Meaning::Stops => "true or false",
-            Meaning::Input | Meaning::NestedInput | Meaning::Nested => "an object",
+            KeyMeaning::GoesOn | KeyMeaning::Stops => "true or false",
+            KeyMeaning::Input | KeyMeaning::NestedInput | KeyMeaning::Nested => "an object",
             _ => "a string",
         };
         self.wrong.push(format!("`{key}` must be {wanted}"));
     }
 
-    fn finish(mut self, is_empty: bool) -> Answer {
+    fn finish(mut self, is_empty: bool) -> ObjectAnswer {
         let is_denied = self.effect == Some(Effect::Deny);
         self.judge_unknown_keys(is_empty);
         let is_decided = matches!(self.effect, Some(Effect::Deny | Effect::Ask));
@@ -386,10 +386,15 @@ impl Reading {
             self.notes.append(&mut self.wrong);
         }
         if self.wrong.is_empty() {
-            return Answer { decision, told, failure: None, notes: self.notes, is_telling };
+            return ObjectAnswer { decision, told, failure: None, notes: self.notes, is_telling };
         }
         let failure = format!("invalid output: {}", self.wrong.join("; "));
-        Answer { failure: Some(failure), notes: self.notes, is_telling, ..Answer::default() }
+        ObjectAnswer {
+            failure: Some(failure),
+            notes: self.notes,
+            is_telling,
+            ..ObjectAnswer::default()
+        }
     }
 
     /// What we do not know may be what the author meant: beside a decision it is worth a note,
@@ -444,9 +449,9 @@ impl Reading {
     }
 }
 
-impl Word {
+impl AnswerKey {
     fn is_nested(&self) -> bool {
-        self.meaning == Meaning::Nested
+        self.meaning == KeyMeaning::Nested
     }
 }
 

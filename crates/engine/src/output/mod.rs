@@ -11,14 +11,14 @@ mod object;
 mod tests;
 
 use anyhook_model::json::shorten;
-use anyhook_model::{Decision, Effect, EventKind, Outcome, StdoutUse};
+use anyhook_model::{Decision, Effect, EventKind, RunOutcome, StdoutUse};
 
-use self::dialect::{Answer, Meaning, REASON_LIMIT, WORDS};
+use self::dialect::{KeyMeaning, ObjectAnswer, REASON_LIMIT, WORDS};
 use crate::run::capture::CUT;
 
 /// What one run said: a decision, why it counts as a failure, or both.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
+pub struct RunOutput {
     /// The decision. With a failure it is what could be read beside what is broken: never an allow.
     pub decision: Decision,
     /// What the person is to be told.
@@ -34,34 +34,34 @@ pub fn interpret(
     name: &str,
     kind: &EventKind,
     stdout_use: StdoutUse,
-    outcome: &Outcome,
+    outcome: &RunOutcome,
     stdout: &str,
     stderr: &str,
-) -> Said {
+) -> RunOutput {
     match outcome {
-        Outcome::Exited(0) | Outcome::Leaked(0) => {
+        RunOutcome::Exited(0) | RunOutcome::Leaked(0) => {
             let mut said = read_stdout(stdout, stdout_use, kind);
             if said.decision.effect == Some(Effect::Deny) && said.decision.reason.is_none() {
                 said.decision.reason = Some(format!("blocked by hook {name}"));
             }
             said
         }
-        Outcome::Exited(2) | Outcome::Leaked(2) => {
+        RunOutcome::Exited(2) | RunOutcome::Leaked(2) => {
             let reason = stderr.trim();
             let reason = if reason.is_empty() {
                 format!("blocked by hook {name}")
             } else {
                 shorten(reason, REASON_LIMIT)
             };
-            Said { decision: Decision::deny(reason), ..Said::default() }
+            RunOutput { decision: Decision::deny(reason), ..RunOutput::default() }
         }
-        Outcome::Detached | Outcome::Returned => Said::default(),
+        RunOutcome::Detached | RunOutcome::Returned => RunOutput::default(),
         other => {
             let mut why = other.to_string();
             if let Some(cause) = cause(stderr) {
                 why = format!("{why}: {}", shorten(cause, 300));
             }
-            Said { failure: Some(why), ..Said::default() }
+            RunOutput { failure: Some(why), ..RunOutput::default() }
         }
     }
 }
@@ -79,7 +79,7 @@ fn cause(stderr: &str) -> Option<&str> {
 }
 
 /// Reads the standard output of a run that exited 0.
-fn read_stdout(stdout: &str, stdout_use: StdoutUse, kind: &EventKind) -> Said {
+fn read_stdout(stdout: &str, stdout_use: StdoutUse, kind: &EventKind) -> RunOutput {
     let found = object::find(stdout);
     let mut denied = None;
     let mut last = None;
@@ -100,13 +100,13 @@ fn read_stdout(stdout: &str, stdout_use: StdoutUse, kind: &EventKind) -> Said {
     if denied.is_none() && last.is_none() && failures.is_empty() && may_be_cut(stdout) {
         failures.push("its output was truncated in the middle of a JSON object".to_owned());
     }
-    if let Some(Answer { decision, told, mut notes, .. }) = denied {
+    if let Some(ObjectAnswer { decision, told, mut notes, .. }) = denied {
         notes.append(&mut failures);
-        return Said { decision, told, failure: None, notes };
+        return RunOutput { decision, told, failure: None, notes };
     }
-    let Answer { mut decision, told, notes, .. } = last.unwrap_or_else(|| {
+    let ObjectAnswer { mut decision, told, notes, .. } = last.unwrap_or_else(|| {
         let context = found.text.trim();
-        let mut answer = Answer::default();
+        let mut answer = ObjectAnswer::default();
         if stdout_use == StdoutUse::Context && !context.is_empty() && failures.is_empty() {
             answer.decision.additional_context = Some(context.to_owned());
         }
@@ -118,13 +118,14 @@ fn read_stdout(stdout: &str, stdout_use: StdoutUse, kind: &EventKind) -> Said {
         decision.effect = None;
         decision.reason = None;
     }
-    Said { decision, told, failure, notes }
+    RunOutput { decision, told, failure, notes }
 }
 
 /// Tells whether an object may have begun in the part of an output that was not kept.
 fn may_be_cut(stdout: &str) -> bool {
     let Some((_, kept)) = stdout.split_once(CUT) else { return false };
-    let decides = |meaning| matches!(meaning, Meaning::Effect | Meaning::GoesOn | Meaning::Stops);
+    let decides =
+        |meaning| matches!(meaning, KeyMeaning::Effect | KeyMeaning::GoesOn | KeyMeaning::Stops);
     let mut words = WORDS.iter().filter(|word| decides(word.meaning));
     words.any(|word| kept.contains(&format!("\"{}\"", word.key)))
 }

@@ -32,9 +32,9 @@ impl Member {
 
 /// What was found in a text.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FoundObjects {
     /// The objects that parse, in order.
-    pub objects: Vec<Place>,
+    pub objects: Vec<LocatedObject>,
     /// Why something that starts like JSON does not parse: the first such place.
     pub broken: Option<String>,
     /// Everything else, and the objects that log text stands before.
@@ -43,7 +43,7 @@ pub(super) struct Found {
 
 /// An object, and where it stands.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct LocatedObject {
     /// Its fields.
     pub fields: Fields,
     /// Whether log text stands before it on its line: it may be part of that.
@@ -54,8 +54,9 @@ pub(super) struct Place {
 ///
 /// Linear in the text's length: what fails to parse is tried again from a later letter only as long
 /// as all these attempts together have not read four times the text.
-pub(super) fn find(text: &str) -> Found {
-    let mut scan = Scan { text, at: 0, budget: text.len() * 4 + 4096, found: Found::default() };
+pub(super) fn find(text: &str) -> FoundObjects {
+    let mut scan =
+        Scan { text, at: 0, budget: text.len() * 4 + 4096, found: FoundObjects::default() };
     // Blanks before all else are no line of their own: `  {…}` is JSON too.
     let start = text.trim_start_matches('\u{feff}').trim_start();
     if start.starts_with(['{', '[']) {
@@ -70,7 +71,7 @@ struct Scan<'text> {
     at: usize,
     /// So many bytes may still be read in vain.
     budget: usize,
-    found: Found,
+    found: FoundObjects,
 }
 
 impl Scan<'_> {
@@ -121,7 +122,7 @@ impl Scan<'_> {
     fn object(&mut self) -> bool {
         match parse(self.rest()) {
             Ok((Object(fields), length)) => {
-                self.found.objects.push(Place { fields, in_line: false });
+                self.found.objects.push(LocatedObject { fields, in_line: false });
                 self.step_over(length)
             }
             Err(broken) => self.give_up(&broken, true),
@@ -137,7 +138,8 @@ impl Scan<'_> {
                     self.skip(length);
                     return false;
                 }
-                let places = objects.into_iter().map(|fields| Place { fields, in_line: false });
+                let places =
+                    objects.into_iter().map(|fields| LocatedObject { fields, in_line: false });
                 self.found.objects.extend(places);
                 self.step_over(length)
             }
@@ -163,7 +165,7 @@ impl Scan<'_> {
         }
         match parse(self.rest()) {
             Ok((Object(fields), length)) => {
-                self.found.objects.push(Place { fields, in_line: true });
+                self.found.objects.push(LocatedObject { fields, in_line: true });
                 self.skip(length);
                 false
             }

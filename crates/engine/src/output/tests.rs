@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::*;
 
-fn exit_0(stdout: &str) -> Said {
-    interpret("h", &EventKind::BeforeTool, StdoutUse::Log, &Outcome::Exited(0), stdout, "")
+fn exit_0(stdout: &str) -> RunOutput {
+    interpret("h", &EventKind::BeforeTool, StdoutUse::Log, &RunOutcome::Exited(0), stdout, "")
 }
 
 fn effect(stdout: &str) -> Option<Effect> {
@@ -144,7 +144,7 @@ fn a_deny_in_any_dialect_is_a_deny_with_its_reason() {
 #[test]
 fn the_other_words_of_the_dialects() {
     let read = |stdout: &str| {
-        let Said { decision, failure, told, .. } = exit_0(stdout);
+        let RunOutput { decision, failure, told, .. } = exit_0(stdout);
         assert_eq!(failure, None, "{stdout}");
         (decision, told)
     };
@@ -184,7 +184,7 @@ fn the_other_words_of_the_dialects() {
 #[test]
 fn at_a_stop_to_end_everything_is_not_to_go_on_working() {
     let at = |kind: EventKind, stdout: &str| {
-        interpret("h", &kind, StdoutUse::Log, &Outcome::Exited(0), stdout, "").decision.effect
+        interpret("h", &kind, StdoutUse::Log, &RunOutcome::Exited(0), stdout, "").decision.effect
     };
     let halt = r#"{"continue": false, "stopReason": "enough"}"#;
     assert_eq!(at(EventKind::BeforeStop, halt), None);
@@ -241,24 +241,24 @@ fn exit_2_blocks_with_stderr() {
         "h",
         &EventKind::BeforeTool,
         StdoutUse::Log,
-        &Outcome::Exited(2),
+        &RunOutcome::Exited(2),
         "{\"decision\": \"allow\"}",
         " no way \u{fffd}\n",
     );
     assert_eq!(said.decision, Decision::deny("no way \u{fffd}"));
     let said =
-        interpret("h", &EventKind::BeforeTool, StdoutUse::Log, &Outcome::Exited(2), "", "  \n");
+        interpret("h", &EventKind::BeforeTool, StdoutUse::Log, &RunOutcome::Exited(2), "", "  \n");
     assert_eq!(said.decision.reason.as_deref(), Some("blocked by hook h"));
 }
 
 #[test]
 fn other_ends_are_failures() {
     for outcome in [
-        Outcome::Exited(1),
-        Outcome::Exited(127),
-        Outcome::Killed(9),
-        Outcome::TimedOut(100),
-        Outcome::NotStarted("x".to_owned()),
+        RunOutcome::Exited(1),
+        RunOutcome::Exited(127),
+        RunOutcome::Killed(9),
+        RunOutcome::TimedOut(100),
+        RunOutcome::NotStarted("x".to_owned()),
     ] {
         let said = interpret(
             "h",
@@ -279,7 +279,7 @@ fn plain_text_is_context_where_the_hook_says_so() {
         "h",
         &EventKind::BeforeTool,
         StdoutUse::Context,
-        &Outcome::Exited(0),
+        &RunOutcome::Exited(0),
         "branch: main\n",
         "",
     );
@@ -288,7 +288,7 @@ fn plain_text_is_context_where_the_hook_says_so() {
         "h",
         &EventKind::BeforeTool,
         StdoutUse::Context,
-        &Outcome::Exited(0),
+        &RunOutcome::Exited(0),
         "note\n{\"decision\": \"allow\"}\n",
         "",
     );
@@ -348,7 +348,7 @@ fn a_denial_in_words_of_nobody_is_a_failure() {
 fn a_failure_names_its_cause_and_not_what_comes_after_it() {
     let why = |stderr: &str| {
         let kind = EventKind::BeforeTool;
-        interpret("h", &kind, StdoutUse::Log, &Outcome::Exited(1), "", stderr).failure.unwrap()
+        interpret("h", &kind, StdoutUse::Log, &RunOutcome::Exited(1), "", stderr).failure.unwrap()
     };
     let node = "/h/run:1\nthrow new Error('no key');\n^\n\nError: no key\n    at x (/h/run:1:7)\n\nNode.js v22.1.0\n";
     assert!(why(node).ends_with(": Error: no key"), "{}", why(node));

@@ -65,17 +65,17 @@ pub(super) fn is(byte: u8, class: u16) -> bool {
 pub(super) struct Rule {
     pub(super) kind: &'static str,
     pub(super) prefix: &'static str,
-    pub(super) shape: Shape,
+    pub(super) shape: SecretShape,
 }
 
-pub(super) enum Shape {
+pub(super) enum SecretShape {
     /// The prefix and what follows it are the secret.
-    Token(Token),
+    Token(SecretToken),
     /// The prefix is a name, in any case and with `-` or `_`; its value is the secret.
     Name(Value),
 }
 
-pub(super) struct Token {
+pub(super) struct SecretToken {
     pub(super) body: u16,
     pub(super) min: usize,
     pub(super) max: usize,
@@ -96,19 +96,19 @@ pub(super) enum Value {
 }
 
 pub(super) const fn token(kind: &'static str, prefix: &'static str, body: u16, min: usize) -> Rule {
-    let token = Token { body, min, max: usize::MAX, dotted: (0, 0), varied: false };
-    Rule { kind, prefix, shape: Shape::Token(token) }
+    let token = SecretToken { body, min, max: usize::MAX, dotted: (0, 0), varied: false };
+    Rule { kind, prefix, shape: SecretShape::Token(token) }
 }
 
 pub(super) const fn name(kind: &'static str, prefix: &'static str, value: Value) -> Rule {
-    Rule { kind, prefix, shape: Shape::Name(value) }
+    Rule { kind, prefix, shape: SecretShape::Name(value) }
 }
 
 impl Rule {
     const fn with(self, max: usize, dotted: (u8, u8), varied: bool) -> Self {
-        let Shape::Token(Token { body, min, .. }) = self.shape else { return self };
-        let token = Token { body, min, max, dotted, varied };
-        Self { shape: Shape::Token(token), ..self }
+        let SecretShape::Token(SecretToken { body, min, .. }) = self.shape else { return self };
+        let token = SecretToken { body, min, max, dotted, varied };
+        Self { shape: SecretShape::Token(token), ..self }
     }
 
     /// At most this many bytes after the prefix.
@@ -290,7 +290,7 @@ static THREES: [u64; 1024] = {
 /// case is no matter.
 const fn prefix(at: usize) -> (&'static [u8], bool) {
     match at.checked_sub(RULES.len()) {
-        None => (RULES[at].prefix.as_bytes(), matches!(RULES[at].shape, Shape::Name(_))),
+        None => (RULES[at].prefix.as_bytes(), matches!(RULES[at].shape, SecretShape::Name(_))),
         Some(0) => (b"-BEGIN", false),
         Some(1) => (b"curl", false),
         // Where a password may follow.

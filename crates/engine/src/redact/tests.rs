@@ -189,7 +189,7 @@ proptest! {
     fn no_beginning_is_passed_over(
         text in "(ghp_|sk-|eyJ|://|curl|-BEGIN|X_Api|SecRet|hf_|x|:|é| ){0,20}", from in 0_usize..30,
     ) {
-        let scan = Scan { text: &text, bytes: text.as_bytes(), ..Scan::default() };
+        let scan = SecretScan { text: &text, bytes: text.as_bytes(), ..SecretScan::default() };
         let plain = (from..text.len()).find(|at| scan.may_begin(*at));
         prop_assert_eq!(scan.lead(from), plain);
     }

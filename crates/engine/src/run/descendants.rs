@@ -18,7 +18,7 @@ pub const ASIDE: &str = "detached";
 
 /// What tells the processes of one run from all others.
 #[derive(Debug)]
-pub struct Family {
+pub struct RunFamily {
     /// The process that was started, leader of its group.
     pub leader: Pid,
     /// The value of [`MARK`] in its environment.
@@ -29,7 +29,7 @@ pub struct Family {
     pub earlier: Vec<String>,
 }
 
-impl Family {
+impl RunFamily {
     /// Sends a signal to all of the family. Returns whether anybody is left to receive it.
     pub fn signal(&self, signal: Signal) -> bool {
         let reached_group = kill_process_group(self.leader, signal).is_ok();

@@ -1,7 +1,7 @@
 //! Hooks that run aside: started, not waited for, journaled when they end.
 //!
 //! A hook that runs aside outlives us, and still has its time limit and its line in the journal.
-//! So another process of ours looks after it: it gets a [`Job`] on standard input and is in a
+//! So another process of ours looks after it: it gets a [`DetachedJob`] on standard input and is in a
 //! process group of its own, out of reach for a host that ends ours.
 
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::descendants::{ASIDE, MARK};
 use super::environment::of_places;
-use super::process::{Command, Runner};
+use super::process::{ProcessCommand, ProcessRunner};
 use crate::atomic_file;
 use crate::dispatch::RunResult;
 use crate::failure_streak;
@@ -35,9 +35,9 @@ pub const KEEPER: &str = "__keep";
 
 /// One hook to run aside.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Job {
+pub struct DetachedJob {
     /// What to start.
-    pub command: Command,
+    pub command: ProcessCommand,
     /// Its standard input.
     pub input: String,
     /// The timeout in milliseconds.
@@ -53,7 +53,7 @@ pub struct Job {
 }
 
 /// Starts a process of ours that looks after the job. Does not wait.
-pub fn launch(binary: &Path, job: &Job) -> io::Result<()> {
+pub fn launch(binary: &Path, job: &DetachedJob) -> io::Result<()> {
     let mut file = scratch_file()?;
     serde_json::to_writer(io::BufWriter::new(&mut file), job)?;
     file.rewind()?;
@@ -82,11 +82,11 @@ fn start(
         .current_dir("/")
         .process_group(0)
         .spawn()
-        .map(take_leave_of)
+        .map(remember_detached)
 }
 
 /// Remembers a process that is not waited for, until [`reap`] finds that it has ended.
-pub fn take_leave_of(child: Child) {
+pub fn remember_detached(child: Child) {
     reap();
     launched().push(child);
 }
@@ -108,7 +108,7 @@ pub fn scratch_file() -> io::Result<File> {
     if let Ok(fd) = rustix::fs::memfd_create("anyhook-job", rustix::fs::MemfdFlags::CLOEXEC) {
         return Ok(File::from(fd));
     }
-    atomic_file::unnamed()
+    atomic_file::anonymous_temp_file()
 }
 
 /// Completes the record of a hook that ran aside.
@@ -131,10 +131,10 @@ pub fn complete(record: &mut Record, stdout: StdoutUse, result: RunResult) {
 pub fn look_after(mut input: impl Read) -> io::Result<()> {
     let mut text = Vec::new();
     input.read_to_end(&mut text)?;
-    let Job { command, input, limit_ms, stdout, state, journal, mut record } =
+    let DetachedJob { command, input, limit_ms, stdout, state, journal, mut record } =
         serde_json::from_slice(&text)?;
     drop(text);
-    let result = Runner::adopting().run(&command, &input, Duration::from_millis(limit_ms));
+    let result = ProcessRunner::adopting().run(&command, &input, Duration::from_millis(limit_ms));
     complete(&mut record, stdout, result);
     match state {
         // Whoever closes the next segment does what there is to do for this one.

@@ -22,7 +22,7 @@ use rustix::fs::Access;
 use serde::{Deserialize, Serialize};
 
 use super::descendants::MARK;
-use crate::atomic_file::{AtomicFile, make_private};
+use crate::atomic_file::{AtomicFile, create_private_dir};
 use crate::hook::{Hook, read_regular};
 use crate::places::Places;
 
@@ -148,7 +148,7 @@ pub fn record_path(state: &Path, path: &OsStr) -> io::Result<()> {
     let mut text = env::join_paths(folders).map_err(io::Error::other)?;
     text.push("\n");
     let file = path_file(state);
-    let make_folder = || file.parent().map_or(Ok(()), make_private);
+    let make_folder = || file.parent().map_or(Ok(()), create_private_dir);
     AtomicFile::new(&file).replace_in(text.as_bytes(), make_folder)
 }
 

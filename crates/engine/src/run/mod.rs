@@ -16,4 +16,4 @@ pub mod interruption;
 pub mod process;
 pub mod process_tree;
 
-pub use process::{Command, Runner};
+pub use process::{ProcessCommand, ProcessRunner};

@@ -14,17 +14,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhook_model::Outcome;
+use anyhook_model::RunOutcome;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use super::capture::Capture;
-use super::descendants::{Family, MARK, adopt_orphans, own_children};
+use super::descendants::{MARK, RunFamily, adopt_orphans, own_children};
 use super::environment::{Inherits, SYSTEM_PATH, find_program};
 use super::interruption::{Interruption, IsIgnored};
 use crate::dispatch::RunResult;
-use crate::hook::Entry;
+use crate::hook::EntryPoint;
 use crate::script_check;
 
 /// Between asking a run to end and ending it.
@@ -40,7 +40,7 @@ const PIPE_MOST: usize = 1024 * 1024;
 
 /// What is to be started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Command {
+pub struct ProcessCommand {
     /// The program: a script, or the interpreter that reads it.
     program: OsString,
     arguments: Vec<OsString>,
@@ -49,10 +49,10 @@ pub struct Command {
     environment: Vec<(OsString, OsString)>,
 }
 
-impl Command {
+impl ProcessCommand {
     /// Makes the command for a hook's entry.
     pub fn new(
-        entry: &Entry,
+        entry: &EntryPoint,
         work_dir: PathBuf,
         inherits: Inherits,
         environment: Vec<(OsString, OsString)>,
@@ -107,7 +107,7 @@ impl Command {
     }
 }
 
-impl Command {
+impl ProcessCommand {
     /// Returns the program by its path: found by the `PATH` it will have itself, and started in the
     /// quick way, which the standard library takes only for a path.
     fn found_program<'a>(&'a self, inherited: &'a [(OsString, OsString)]) -> Cow<'a, OsStr> {
@@ -126,7 +126,7 @@ impl Command {
 
 /// Runs commands one after another.
 #[derive(Debug, Default)]
-pub struct Runner {
+pub struct ProcessRunner {
     /// Whether orphans of our descendants come to us.
     adopts_orphans: bool,
     /// Whether they do by now.
@@ -139,7 +139,7 @@ pub struct Runner {
     interruption: OnceCell<Option<Interruption>>,
 }
 
-impl Runner {
+impl ProcessRunner {
     /// Makes a runner to which orphans of its runs come, from the first run on.
     pub fn adopting() -> Self {
         Self { adopts_orphans: true, ..Self::default() }
@@ -158,7 +158,7 @@ impl Runner {
     }
 
     /// Runs a command to its end, or to the end of its time.
-    pub fn run(&self, command: &Command, input: &str, limit: Duration) -> RunResult {
+    pub fn run(&self, command: &ProcessCommand, input: &str, limit: Duration) -> RunResult {
         let began = Instant::now();
         // Most processes of ours run nothing, and need nothing of this.
         if self.adopts_orphans && !self.adopts_now.replace(true) {
@@ -170,7 +170,7 @@ impl Runner {
         });
         if let Some(signal) = self.interrupted() {
             return RunResult {
-                outcome: Outcome::Interrupted(signal),
+                outcome: RunOutcome::Interrupted(signal),
                 ..RunResult::not_started("")
             };
         }
@@ -187,7 +187,7 @@ impl Runner {
         };
         let run = Run::new(
             child,
-            Family { leader: Pid::INIT, mark, strangers, earlier: self.marks.borrow().clone() },
+            RunFamily { leader: Pid::INIT, mark, strangers, earlier: self.marks.borrow().clone() },
         );
         self.marks.borrow_mut().push(run.family.mark.clone());
         let (outcome, stdout, stderr) =
@@ -209,7 +209,7 @@ pub fn keep_exit_codes() {
 }
 
 /// Says why a command could not be started, and what was tried.
-fn start_error(command: &Command, error: &io::Error) -> String {
+fn start_error(command: &ProcessCommand, error: &io::Error) -> String {
     let program = Path::new(&command.program);
     let work_dir = Path::new(&command.work_dir);
     let shown = program.display();
@@ -254,7 +254,7 @@ pub(crate) fn random_bits() -> u64 {
 /// A run under way.
 struct Run {
     child: Child,
-    family: Family,
+    family: RunFamily,
     exit_notice: Option<OwnedFd>,
     stdin: Option<std::process::ChildStdin>,
     stdout: Stream<std::process::ChildStdout>,
@@ -307,7 +307,7 @@ fn set_nonblocking(fd: BorrowedFd<'_>) {
 }
 
 impl Run {
-    fn new(mut child: Child, mut family: Family) -> Self {
+    fn new(mut child: Child, mut family: RunFamily) -> Self {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         family.leader = pid.unwrap_or(Pid::INIT);
         let stdin = child.stdin.take();
@@ -330,7 +330,7 @@ impl Run {
         deadline: Instant,
         limit: Duration,
         interruption: Option<&Interruption>,
-    ) -> (Outcome, Capture, Capture) {
+    ) -> (RunOutcome, Capture, Capture) {
         // The pipe is empty: most inputs fit at once.
         self.write(&mut input);
         let status = loop {
@@ -344,7 +344,7 @@ impl Run {
                     Ok(None) => {}
                     Err(error) => {
                         let why = format!("cannot read its exit code: {error}");
-                        return (Outcome::NotStarted(why), self.stdout.kept, self.stderr.kept);
+                        return (RunOutcome::NotStarted(why), self.stdout.kept, self.stderr.kept);
                     }
                 }
             }
@@ -356,10 +356,10 @@ impl Run {
             ended(status, self.stdout.pipe.is_some() || self.stderr.pipe.is_some())
         } else if let Some(signal) = interruption.and_then(Interruption::signal) {
             self.end(Instant::now());
-            Outcome::Interrupted(signal)
+            RunOutcome::Interrupted(signal)
         } else {
             self.end(deadline);
-            Outcome::TimedOut(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
+            RunOutcome::TimedOut(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
         };
         (outcome, self.stdout.kept, self.stderr.kept)
     }
@@ -471,10 +471,10 @@ fn exit_notice(pid: Pid) -> Option<OwnedFd> {
     }
 }
 
-fn ended(status: ExitStatus, pipes_open: bool) -> Outcome {
+fn ended(status: ExitStatus, pipes_open: bool) -> RunOutcome {
     match (status.code(), status.signal()) {
-        (Some(code), _) if pipes_open => Outcome::Leaked(code),
-        (Some(code), _) => Outcome::Exited(code),
-        (None, signal) => Outcome::Killed(signal.unwrap_or(0)),
+        (Some(code), _) if pipes_open => RunOutcome::Leaked(code),
+        (Some(code), _) => RunOutcome::Exited(code),
+        (None, signal) => RunOutcome::Killed(signal.unwrap_or(0)),
     }
 }

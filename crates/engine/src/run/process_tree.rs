@@ -10,12 +10,12 @@ use rustix::process::Signal;
 #[cfg(not(target_os = "linux"))]
 use rustix::process::{Pid, kill_process};
 
-use super::descendants::{Family, signal_marked};
+use super::descendants::{RunFamily, signal_marked};
 use crate::wait::poll_until;
 
 /// How long processes have to end.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct ShutdownGrace {
     /// Between asking and insisting.
     pub grace: Duration,
     /// After that: a process that is insisted on is gone by then, or waits for the disk.
@@ -30,8 +30,8 @@ pub struct Patience {
 /// Orphans need not come to us, but are known by their mark.
 pub fn end_child(
     child: &mut Child,
-    family: &Family,
-    patience: Patience,
+    family: &RunFamily,
+    patience: ShutdownGrace,
     mut meanwhile: impl FnMut(),
 ) -> Option<ExitStatus> {
     let mut status = None;
@@ -44,14 +44,18 @@ pub fn end_child(
 }
 
 /// Ends a family whose first member another thread waits for: `is_reaped` says whether that is done.
-pub fn end_family(family: &Family, patience: Patience, mut is_reaped: impl FnMut() -> bool) {
+pub fn end_family(
+    family: &RunFamily,
+    patience: ShutdownGrace,
+    mut is_reaped: impl FnMut() -> bool,
+) {
     let signal = |signal| signal_family(family, signal);
     end(patience, signal, |anybody| is_reaped() && !anybody);
 }
 
 /// Ends all processes that carry a mark, with what they have started; nothing waits for them.
 /// Tells whether all are gone.
-pub fn end_marked(mark: &str, patience: Patience) -> bool {
+pub fn end_marked(mark: &str, patience: ShutdownGrace) -> bool {
     // One that was just being started gets its mark between two looks.
     let mut is_seen_empty = false;
     end(
@@ -68,7 +72,7 @@ pub fn end_marked(mark: &str, patience: Patience) -> bool {
 /// Asks with `SIGTERM`, then insists with `SIGKILL`, until `is_over` says so or patience is at its
 /// end; tells which. `signal` sends a signal to all and tells whether anybody is left.
 fn end(
-    patience: Patience,
+    patience: ShutdownGrace,
     mut signal: impl FnMut(Signal) -> bool,
     mut is_over: impl FnMut(bool) -> bool,
 ) -> bool {
@@ -85,7 +89,7 @@ fn end(
 
 /// Sends a signal to a family; its first member need not lead a group. Tells whether anybody is
 /// left.
-fn signal_family(family: &Family, signal: Signal) -> bool {
+fn signal_family(family: &RunFamily, signal: Signal) -> bool {
     let anybody = family.signal(signal);
     #[cfg(not(target_os = "linux"))]
     if family.leader != Pid::INIT {
@@ -98,7 +102,7 @@ fn signal_family(family: &Family, signal: Signal) -> bool {
 mod tests {
     use super::*;
 
-    const PATIENCE: Patience = Patience {
+    const SHUTDOWN_GRACE: ShutdownGrace = ShutdownGrace {
         grace: Duration::from_millis(20),
         insist: Duration::from_millis(20),
         look_every: Duration::from_millis(1),
@@ -108,7 +112,7 @@ mod tests {
     fn who_heeds_the_first_signal_is_not_killed() {
         let mut sent = Vec::new();
         let is_over = end(
-            PATIENCE,
+            SHUTDOWN_GRACE,
             |signal| {
                 sent.push(signal);
                 sent.len() < 2
@@ -123,7 +127,7 @@ mod tests {
     fn who_does_not_is_killed_and_not_waited_for_without_end() {
         let mut last = None;
         let is_over = end(
-            PATIENCE,
+            SHUTDOWN_GRACE,
             |signal| {
                 last = Some(signal);
                 true

@@ -7,26 +7,26 @@ fn second(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-fn report(source: Source, at: i64) -> AgentReport {
+fn report(source: StateSource, at: i64) -> AgentReport {
     AgentReport { agent: "a".to_owned(), source, at: Some(second(at)), ..AgentReport::default() }
 }
 
-fn works(source: Source, at: i64) -> BusEvent {
+fn works(source: StateSource, at: i64) -> BusEvent {
     BusEvent::AgentWorking(report(source, at))
 }
 
-fn idle(source: Source, at: i64) -> BusEvent {
+fn idle(source: StateSource, at: i64) -> BusEvent {
     BusEvent::AgentIdle(report(source, at))
 }
 
-fn prompt(source: Source, at: i64, prompt_type: PromptType) -> BusEvent {
+fn prompt(source: StateSource, at: i64, prompt_type: PromptType) -> BusEvent {
     BusEvent::AgentPrompt(AgentPrompt { report: report(source, at), prompt_type })
 }
 
 /// Returns what the last event did, and the agent after it.
-fn after(events: &[BusEvent]) -> (Heard, Agent) {
+fn after(events: &[BusEvent]) -> (Applied, Agent) {
     let mut agents = Agents::default();
-    let mut heard = Heard::Same;
+    let mut heard = Applied::Same;
     for event in events {
         heard = agents.hear(event, second(1_000)).unwrap();
     }
@@ -36,46 +36,46 @@ fn after(events: &[BusEvent]) -> (Heard, Agent) {
 #[test]
 fn two_sources_of_one_rest_are_one() {
     let (heard, agent) = after(&[
-        works(Source::Hook, 1),
-        idle(Source::Hook, 2),
-        idle(Source::Notification, 62),
-        idle(Source::Log, 3),
+        works(StateSource::Hook, 1),
+        idle(StateSource::Hook, 2),
+        idle(StateSource::Notification, 62),
+        idle(StateSource::Log, 3),
     ]);
-    assert_eq!(heard, Heard::Same);
+    assert_eq!(heard, Applied::Same);
     assert_eq!(
         (agent.state, agent.source, agent.since),
-        (AgentState::Idle, Source::Hook, second(2))
+        (AgentState::Idle, StateSource::Hook, second(2))
     );
     assert_eq!(agent.rest(), Some(1));
     let (_, agent) = after(&[
-        works(Source::Hook, 1),
-        idle(Source::Hook, 2),
-        works(Source::Hook, 3),
-        idle(Source::Hook, 4),
+        works(StateSource::Hook, 1),
+        idle(StateSource::Hook, 2),
+        works(StateSource::Hook, 3),
+        idle(StateSource::Hook, 4),
     ]);
     assert_eq!(agent.rest(), Some(2), "a new rest");
 }
 
 #[test]
 fn what_it_did_is_over_when_it_is_idle_whoever_tells() {
-    let mut call = report(Source::Hook, 1);
+    let mut call = report(StateSource::Hook, 1);
     call.tool = Some("Shell".to_owned());
     call.about = Some("make".to_owned());
     let begun = BusEvent::AgentWorking(call);
-    for source in [Source::Hook, Source::Notification, Source::Log] {
+    for source in [StateSource::Hook, StateSource::Notification, StateSource::Log] {
         let (_, agent) = after(&[begun.clone(), idle(source, 9)]);
         assert_eq!((agent.tool, agent.about, agent.call), (None, None, None), "{source:?}");
     }
-    let (_, agent) = after(&[begun.clone(), BusEvent::AgentGone(report(Source::Process, 9))]);
+    let (_, agent) = after(&[begun.clone(), BusEvent::AgentGone(report(StateSource::Process, 9))]);
     assert_eq!((agent.tool, agent.about), (None, None));
-    let (_, agent) = after(&[begun, works(Source::Log, 9)]);
+    let (_, agent) = after(&[begun, works(StateSource::Log, 9)]);
     assert_eq!(agent.about.as_deref(), Some("make"), "a log that says less keeps what is known");
 }
 
 #[test]
 fn the_answer_to_one_prompt_is_not_that_to_another() {
     let of_call = |call: &str, at| {
-        let mut report = report(Source::Hook, at);
+        let mut report = report(StateSource::Hook, at);
         report.call = Some(call.to_owned());
         report
     };
@@ -83,14 +83,14 @@ fn the_answer_to_one_prompt_is_not_that_to_another() {
         let prompt_type = PromptType::Permission;
         BusEvent::AgentPrompt(AgentPrompt { report: of_call(call, at), prompt_type })
     };
-    let both = [works(Source::Hook, 1), asks("one", 2), asks("two", 3)];
+    let both = [works(StateSource::Hook, 1), asks("one", 2), asks("two", 3)];
     let at_prompt = AgentState::Prompting(PromptType::Permission);
     // The record of the first question, with its answer, and what the host tells of that.
     let answered = BusEvent::AgentWorking(of_call("one", 2));
     let replied = BusEvent::AgentWorking(AgentReport { call_ended: true, ..of_call("one", 4) });
     for event in [answered, replied] {
         let (heard, agent) = after(&[&both[..], &[event]].concat());
-        assert_eq!((heard, agent.state), (Heard::Dropped(Why::Outranked), at_prompt));
+        assert_eq!((heard, agent.state), (Applied::Dropped(DropReason::Outranked), at_prompt));
     }
     let replied = BusEvent::AgentWorking(AgentReport { call_ended: true, ..of_call("two", 4) });
     let (_, agent) = after(&[&both[..], &[replied]].concat());
@@ -101,90 +101,109 @@ fn the_answer_to_one_prompt_is_not_that_to_another() {
 
 #[test]
 fn a_late_log_does_not_wake_an_agent() {
-    let (heard, agent) =
-        after(&[works(Source::Hook, 1), idle(Source::Hook, 5), works(Source::Log, 4)]);
-    assert_eq!(heard, Heard::Dropped(Why::Late));
+    let (heard, agent) = after(&[
+        works(StateSource::Hook, 1),
+        idle(StateSource::Hook, 5),
+        works(StateSource::Log, 4),
+    ]);
+    assert_eq!(heard, Applied::Dropped(DropReason::Late));
     assert_eq!((agent.state, agent.rest()), (AgentState::Idle, Some(1)));
-    let (_, agent) = after(&[works(Source::Hook, 1), idle(Source::Hook, 5), works(Source::Log, 6)]);
+    let (_, agent) = after(&[
+        works(StateSource::Hook, 1),
+        idle(StateSource::Hook, 5),
+        works(StateSource::Log, 6),
+    ]);
     assert_eq!(agent.state, AgentState::Working, "a newer one does");
 }
 
 #[test]
 fn a_prompt_outranks_second_hand_idleness_and_ends_with_the_turn() {
-    let asks = prompt(Source::Hook, 2, PromptType::Permission);
-    for source in [Source::Notification, Source::Log] {
-        let (heard, agent) = after(&[works(Source::Hook, 1), asks.clone(), idle(source, 3)]);
-        assert_eq!(heard, Heard::Dropped(Why::Outranked));
+    let asks = prompt(StateSource::Hook, 2, PromptType::Permission);
+    for source in [StateSource::Notification, StateSource::Log] {
+        let (heard, agent) = after(&[works(StateSource::Hook, 1), asks.clone(), idle(source, 3)]);
+        assert_eq!(heard, Applied::Dropped(DropReason::Outranked));
         assert_eq!(agent.state, AgentState::Prompting(PromptType::Permission));
     }
-    let (_, agent) = after(&[works(Source::Hook, 1), asks, idle(Source::Hook, 3)]);
+    let (_, agent) = after(&[works(StateSource::Hook, 1), asks, idle(StateSource::Hook, 3)]);
     assert_eq!((agent.state, agent.rest()), (AgentState::Idle, Some(3)));
 }
 
 #[test]
 fn a_guess_does_not_count_where_hooks_will_tell() {
-    let likely = || BusEvent::AgentIdle(AgentReport { likely: true, ..report(Source::Log, 3) });
-    let (heard, agent) = after(&[works(Source::Hook, 1), likely()]);
-    assert_eq!((heard, agent.state), (Heard::Dropped(Why::Unsure), AgentState::Working));
-    let (_, agent) = after(&[works(Source::Log, 1), likely()]);
+    let likely =
+        || BusEvent::AgentIdle(AgentReport { likely: true, ..report(StateSource::Log, 3) });
+    let (heard, agent) = after(&[works(StateSource::Hook, 1), likely()]);
+    assert_eq!((heard, agent.state), (Applied::Dropped(DropReason::Unsure), AgentState::Working));
+    let (_, agent) = after(&[works(StateSource::Log, 1), likely()]);
     assert_eq!(agent.state, AgentState::Idle);
-    let (_, agent) = after(&[works(Source::Hook, 1), idle(Source::Log, 3)]);
+    let (_, agent) = after(&[works(StateSource::Hook, 1), idle(StateSource::Log, 3)]);
     assert_eq!(agent.state, AgentState::Idle, "a log that is certain counts");
 }
 
 #[test]
 fn a_turn_that_a_person_broke_off_leaves_no_prompt() {
-    let asks = prompt(Source::Hook, 2, PromptType::Permission);
-    let report = AgentReport { broken_off: true, ..report(Source::Log, 3) };
-    let (heard, agent) = after(&[works(Source::Hook, 1), asks, BusEvent::AgentIdle(report)]);
-    assert_eq!((heard, agent.state), (Heard::Changed, AgentState::Idle));
+    let asks = prompt(StateSource::Hook, 2, PromptType::Permission);
+    let report = AgentReport { broken_off: true, ..report(StateSource::Log, 3) };
+    let (heard, agent) = after(&[works(StateSource::Hook, 1), asks, BusEvent::AgentIdle(report)]);
+    assert_eq!((heard, agent.state), (Applied::Changed, AgentState::Idle));
 }
 
 #[test]
 fn a_question_outranks_a_permission() {
-    let question = prompt(Source::Hook, 2, PromptType::Question);
-    let permission = prompt(Source::Hook, 3, PromptType::Permission);
+    let question = prompt(StateSource::Hook, 2, PromptType::Question);
+    let permission = prompt(StateSource::Hook, 3, PromptType::Permission);
     let (heard, agent) = after(&[question.clone(), permission.clone()]);
-    assert_eq!((heard, agent.state), (Heard::Same, AgentState::Prompting(PromptType::Question)));
+    assert_eq!((heard, agent.state), (Applied::Same, AgentState::Prompting(PromptType::Question)));
     let (heard, agent) = after(&[permission, question]);
-    assert_eq!((heard, agent.state), (Heard::Changed, AgentState::Prompting(PromptType::Question)));
+    assert_eq!(
+        (heard, agent.state),
+        (Applied::Changed, AgentState::Prompting(PromptType::Question))
+    );
 }
 
 #[test]
 fn a_prompt_told_of_again_is_the_same() {
     let permission = |source, at| prompt(source, at, PromptType::Permission);
     let (heard, agent) =
-        after(&[permission(Source::Hook, 2), permission(Source::Notification, 10)]);
-    assert_eq!((heard, agent.since), (Heard::Same, second(2)));
-    for first in [Source::Notification, Source::Log, Source::Screen] {
-        let (heard, agent) = after(&[permission(first, 2), permission(Source::Hook, 3)]);
-        assert_eq!((heard, agent.source), (Heard::Same, Source::Hook), "another saw it first");
+        after(&[permission(StateSource::Hook, 2), permission(StateSource::Notification, 10)]);
+    assert_eq!((heard, agent.since), (Applied::Same, second(2)));
+    for first in [StateSource::Notification, StateSource::Log, StateSource::Screen] {
+        let (heard, agent) = after(&[permission(first, 2), permission(StateSource::Hook, 3)]);
+        assert_eq!(
+            (heard, agent.source),
+            (Applied::Same, StateSource::Hook),
+            "another saw it first"
+        );
     }
-    let mut other = report(Source::Hook, 20);
+    let mut other = report(StateSource::Hook, 20);
     other.about = Some("another call".to_owned());
     let other = AgentPrompt { report: other, prompt_type: PromptType::Permission };
-    let (heard, agent) = after(&[permission(Source::Hook, 2), BusEvent::AgentPrompt(other)]);
-    assert_eq!((heard, agent.rest()), (Heard::Changed, Some(2)), "another call is another prompt");
+    let (heard, agent) = after(&[permission(StateSource::Hook, 2), BusEvent::AgentPrompt(other)]);
+    assert_eq!(
+        (heard, agent.rest()),
+        (Applied::Changed, Some(2)),
+        "another call is another prompt"
+    );
 }
 
 #[test]
 fn a_call_that_ends_beside_a_prompt_does_not_end_it() {
     let of_call = |call: &str, at, call_ended| {
         let call = Some(call.to_owned());
-        AgentReport { call, call_ended, ..report(Source::Hook, at) }
+        AgentReport { call, call_ended, ..report(StateSource::Hook, at) }
     };
     let asks = |call| {
         let prompt_type = PromptType::Permission;
         BusEvent::AgentPrompt(AgentPrompt { report: of_call(call, 2, false), prompt_type })
     };
     let ended = |call| BusEvent::AgentWorking(of_call(call, 3, true));
-    let (heard, agent) = after(&[works(Source::Hook, 1), asks("one"), ended("other")]);
-    assert_eq!(heard, Heard::Dropped(Why::Outranked));
+    let (heard, agent) = after(&[works(StateSource::Hook, 1), asks("one"), ended("other")]);
+    assert_eq!(heard, Applied::Dropped(DropReason::Outranked));
     assert_eq!(agent.state, AgentState::Prompting(PromptType::Permission));
-    let (_, agent) = after(&[works(Source::Hook, 1), asks("one"), ended("one")]);
+    let (_, agent) = after(&[works(StateSource::Hook, 1), asks("one"), ended("one")]);
     assert_eq!(agent.state, AgentState::Working);
     let begins = BusEvent::AgentWorking(of_call("other", 3, false));
-    let (_, agent) = after(&[works(Source::Hook, 1), asks("one"), begins]);
+    let (_, agent) = after(&[works(StateSource::Hook, 1), asks("one"), begins]);
     assert_eq!(agent.state, AgentState::Working, "the next call begins: somebody answered");
 }
 
@@ -192,7 +211,7 @@ fn a_call_that_ends_beside_a_prompt_does_not_end_it() {
 fn a_tool_is_named_while_it_runs() {
     let of_shell = |at, call_ended| {
         let tool = Some("Shell".to_owned());
-        BusEvent::AgentWorking(AgentReport { tool, call_ended, ..report(Source::Hook, at) })
+        BusEvent::AgentWorking(AgentReport { tool, call_ended, ..report(StateSource::Hook, at) })
     };
     let (_, agent) = after(&[of_shell(1, false)]);
     assert_eq!(agent.tool.as_deref(), Some("Shell"));
@@ -204,87 +223,94 @@ fn a_tool_is_named_while_it_runs() {
 fn another_subagent_does_not_end_a_prompt() {
     let of = |subagent: &str, at| {
         let subagent = Some(subagent.to_owned());
-        AgentReport { subagent, ..report(Source::Hook, at) }
+        AgentReport { subagent, ..report(StateSource::Hook, at) }
     };
     let prompt_type = PromptType::Permission;
     let asks = BusEvent::AgentPrompt(AgentPrompt { report: of("one", 2), prompt_type });
     let (heard, agent) =
-        after(&[works(Source::Hook, 1), asks.clone(), BusEvent::AgentWorking(of("two", 3))]);
-    assert_eq!(heard, Heard::Dropped(Why::Outranked));
+        after(&[works(StateSource::Hook, 1), asks.clone(), BusEvent::AgentWorking(of("two", 3))]);
+    assert_eq!(heard, Applied::Dropped(DropReason::Outranked));
     assert_eq!(agent.state, AgentState::Prompting(PromptType::Permission));
-    let (_, agent) = after(&[works(Source::Hook, 1), asks, BusEvent::AgentWorking(of("one", 3))]);
+    let (_, agent) =
+        after(&[works(StateSource::Hook, 1), asks, BusEvent::AgentWorking(of("one", 3))]);
     assert_eq!(agent.state, AgentState::Working);
 }
 
 #[test]
 fn a_clock_that_goes_back_keeps_nobody_from_beginning_anew() {
-    let exited = BusEvent::AgentExited(report(Source::Hook, 100));
-    let (_, agent) = after(&[exited.clone(), BusEvent::AgentInput(report(Source::Hook, 50))]);
+    let exited = BusEvent::AgentExited(report(StateSource::Hook, 100));
+    let (_, agent) = after(&[exited.clone(), BusEvent::AgentInput(report(StateSource::Hook, 50))]);
     assert_eq!(agent.state, AgentState::Working);
-    let (heard, _) = after(&[exited, works(Source::Hook, 50)]);
-    assert_eq!(heard, Heard::Dropped(Why::Late));
+    let (heard, _) = after(&[exited, works(StateSource::Hook, 50)]);
+    assert_eq!(heard, Applied::Dropped(DropReason::Late));
 }
 
 #[test]
 fn a_prompt_of_type_idle_is_idleness() {
-    let (_, agent) =
-        after(&[works(Source::Hook, 1), prompt(Source::Notification, 2, PromptType::Idle)]);
+    let (_, agent) = after(&[
+        works(StateSource::Hook, 1),
+        prompt(StateSource::Notification, 2, PromptType::Idle),
+    ]);
     assert_eq!(agent.state, AgentState::Idle);
 }
 
 #[test]
 fn an_agent_that_is_over_comes_back_by_its_host_alone() {
-    let gone = BusEvent::AgentGone(report(Source::Process, 3));
-    let (_, agent) = after(&[works(Source::Hook, 1), gone.clone()]);
-    assert_eq!((agent.state, agent.source), (AgentState::Gone, Source::Process));
-    let (heard, _) = after(&[works(Source::Hook, 1), gone.clone(), idle(Source::Notification, 9)]);
-    assert_eq!(heard, Heard::Dropped(Why::Over));
-    let (_, agent) = after(&[works(Source::Hook, 1), gone, works(Source::Hook, 9)]);
+    let gone = BusEvent::AgentGone(report(StateSource::Process, 3));
+    let (_, agent) = after(&[works(StateSource::Hook, 1), gone.clone()]);
+    assert_eq!((agent.state, agent.source), (AgentState::Gone, StateSource::Process));
+    let (heard, _) =
+        after(&[works(StateSource::Hook, 1), gone.clone(), idle(StateSource::Notification, 9)]);
+    assert_eq!(heard, Applied::Dropped(DropReason::Over));
+    let (_, agent) = after(&[works(StateSource::Hook, 1), gone, works(StateSource::Hook, 9)]);
     assert_eq!(agent.state, AgentState::Working, "its session was resumed");
 }
 
 #[test]
 fn an_orderly_end_is_not_made_a_disorderly_one() {
-    let exited = BusEvent::AgentExited(report(Source::Hook, 2));
-    let (heard, agent) = after(&[exited, BusEvent::AgentGone(report(Source::Process, 3))]);
-    assert_eq!((heard, agent.state), (Heard::Same, AgentState::Exited));
+    let exited = BusEvent::AgentExited(report(StateSource::Hook, 2));
+    let (heard, agent) = after(&[exited, BusEvent::AgentGone(report(StateSource::Process, 3))]);
+    assert_eq!((heard, agent.state), (Applied::Same, AgentState::Exited));
 }
 
 #[test]
 fn another_process_of_the_same_number_is_not_the_agents() {
     let process = |started| Some(ProcessName { pid: 7, started, namespace: None });
-    let mut first = report(Source::Hook, 1);
+    let mut first = report(StateSource::Hook, 1);
     first.process = process(100);
-    let mut other = report(Source::Process, 2);
+    let mut other = report(StateSource::Process, 2);
     other.process = process(200);
     let (heard, _) = after(&[BusEvent::AgentWorking(first), BusEvent::AgentGone(other)]);
-    assert_eq!(heard, Heard::Dropped(Why::OtherProcess));
+    assert_eq!(heard, Applied::Dropped(DropReason::OtherProcess));
 }
 
 #[test]
 fn a_fresh_agent_is_idle_and_rests_not() {
-    let mut fresh = report(Source::Hook, 1);
+    let mut fresh = report(StateSource::Hook, 1);
     fresh.fresh = true;
     let (_, agent) = after(&[BusEvent::AgentIdle(fresh.clone())]);
     assert_eq!((agent.state, agent.rest()), (AgentState::Idle, None));
-    let (_, agent) =
-        after(&[BusEvent::AgentIdle(fresh), works(Source::Hook, 2), idle(Source::Hook, 3)]);
+    let (_, agent) = after(&[
+        BusEvent::AgentIdle(fresh),
+        works(StateSource::Hook, 2),
+        idle(StateSource::Hook, 3),
+    ]);
     assert_eq!(agent.rest(), Some(1));
 }
 
 #[test]
 fn a_failed_turn_is_a_rest_and_a_signal_is_no_state() {
     let failed = BusEvent::AgentFailed(AgentFailed {
-        report: report(Source::Hook, 2),
+        report: report(StateSource::Hook, 2),
         kind: FailureKind::RateLimited,
         message: None,
     });
     let signal = BusEvent::AgentSignal(AgentSignal {
-        report: report(Source::Signal, 3),
+        report: report(StateSource::Signal, 3),
         ..AgentSignal::default()
     });
-    let (heard, agent) = after(&[works(Source::Hook, 1), failed, signal]);
-    assert_eq!(heard, Heard::Same);
+    let (heard, agent) = after(&[works(StateSource::Hook, 1), failed, signal]);
+    assert_eq!(heard, Applied::Same);
     assert_eq!(
         (agent.state, agent.rest()),
         (AgentState::Failed(FailureKind::RateLimited), Some(1))
@@ -293,28 +319,28 @@ fn a_failed_turn_is_a_rest_and_a_signal_is_no_state() {
 
 fn failed(at: i64) -> BusEvent {
     BusEvent::AgentFailed(AgentFailed {
-        report: report(Source::Hook, at),
+        report: report(StateSource::Hook, at),
         ..AgentFailed::default()
     })
 }
 
 #[test]
 fn a_failed_turn_outranks_that_it_is_over() {
-    for source in [Source::Hook, Source::Notification, Source::Log] {
-        let (heard, agent) = after(&[works(Source::Hook, 1), failed(2), idle(source, 3)]);
-        assert_eq!(heard, Heard::Dropped(Why::Outranked));
+    for source in [StateSource::Hook, StateSource::Notification, StateSource::Log] {
+        let (heard, agent) = after(&[works(StateSource::Hook, 1), failed(2), idle(source, 3)]);
+        assert_eq!(heard, Applied::Dropped(DropReason::Outranked));
         assert_eq!(agent.state, AgentState::Failed(FailureKind::Other));
     }
-    let mut fresh = report(Source::Hook, 3);
+    let mut fresh = report(StateSource::Hook, 3);
     fresh.fresh = true;
-    let (_, agent) = after(&[works(Source::Hook, 1), failed(2), BusEvent::AgentIdle(fresh)]);
+    let (_, agent) = after(&[works(StateSource::Hook, 1), failed(2), BusEvent::AgentIdle(fresh)]);
     assert_eq!((agent.state, agent.rest()), (AgentState::Idle, None), "it was started again");
 }
 
 #[test]
 fn a_fresh_agent_that_fails_rests_each_time() {
     let fresh = |at| {
-        let report = AgentReport { fresh: true, ..report(Source::Hook, at) };
+        let report = AgentReport { fresh: true, ..report(StateSource::Hook, at) };
         BusEvent::AgentIdle(report)
     };
     let (_, agent) = after(&[fresh(1), failed(2)]);
@@ -325,16 +351,16 @@ fn a_fresh_agent_that_fails_rests_each_time() {
 
 #[test]
 fn what_happened_before_the_end_brings_nobody_back() {
-    let exited = BusEvent::AgentExited(report(Source::Hook, 3));
-    let (heard, agent) = after(&[works(Source::Hook, 1), exited, idle(Source::Hook, 2)]);
-    assert_eq!((heard, agent.state), (Heard::Dropped(Why::Late), AgentState::Exited));
+    let exited = BusEvent::AgentExited(report(StateSource::Hook, 3));
+    let (heard, agent) = after(&[works(StateSource::Hook, 1), exited, idle(StateSource::Hook, 2)]);
+    assert_eq!((heard, agent.state), (Applied::Dropped(DropReason::Late), AgentState::Exited));
 }
 
 #[test]
 fn there_is_room_for_so_many_agents() {
     let mut agents = Agents::default();
     for number in 0..REMEMBERED + 10 {
-        let mut report = report(Source::Hook, i64::try_from(number).unwrap());
+        let mut report = report(StateSource::Hook, i64::try_from(number).unwrap());
         report.agent = format!("agent-{number}");
         agents.hear(&BusEvent::AgentWorking(report), second(0));
     }
@@ -347,41 +373,41 @@ fn there_is_room_for_so_many_agents() {
 fn a_prompt_that_was_answered_on_the_screen_is_not_revived_by_its_late_record() {
     let of_call = |at, call_ended| {
         let call = Some("one".to_owned());
-        AgentReport { call, call_ended, ..report(Source::Hook, at) }
+        AgentReport { call, call_ended, ..report(StateSource::Hook, at) }
     };
     let asks = || {
         let prompt_type = PromptType::Permission;
         BusEvent::AgentPrompt(AgentPrompt { report: of_call(2, false), prompt_type })
     };
     let ended = BusEvent::AgentWorking(of_call(5, true));
-    let begins = |at| BusEvent::AgentInput(report(Source::Hook, at));
+    let begins = |at| BusEvent::AgentInput(report(StateSource::Hook, at));
     for went_on in [
         vec![ended.clone()],
-        vec![ended.clone(), idle(Source::Hook, 6)],
-        vec![works(Source::Hook, 5)],
-        vec![idle(Source::Hook, 5)],
+        vec![ended.clone(), idle(StateSource::Hook, 6)],
+        vec![works(StateSource::Hook, 5)],
+        vec![idle(StateSource::Hook, 5)],
         vec![begins(5)],
     ] {
-        let mut story = vec![works(Source::Hook, 1), asks()];
+        let mut story = vec![works(StateSource::Hook, 1), asks()];
         story.extend(went_on);
         let (_, before) = after(&story);
         story.push(asks());
         let (heard, agent) = after(&story);
-        assert_eq!(heard, Heard::Dropped(Why::Late), "{story:?}");
+        assert_eq!(heard, Applied::Dropped(DropReason::Late), "{story:?}");
         assert_eq!((agent.state, agent.rest()), (before.state, before.rest()), "{story:?}");
     }
     // The same call again is another prompt.
     let again = AgentPrompt { report: of_call(7, false), prompt_type: PromptType::Permission };
     let (heard, _) = after(&[asks(), ended, BusEvent::AgentPrompt(again)]);
-    assert_eq!(heard, Heard::Changed);
+    assert_eq!(heard, Applied::Changed);
     // The end of another call says nothing about this one.
     let other = AgentReport { call: Some("other".to_owned()), ..of_call(5, true) };
-    let (heard, _) = after(&[works(Source::Hook, 1), BusEvent::AgentWorking(other), asks()]);
-    assert_eq!(heard, Heard::Changed);
+    let (heard, _) = after(&[works(StateSource::Hook, 1), BusEvent::AgentWorking(other), asks()]);
+    assert_eq!(heard, Applied::Changed);
     // Nor does what a subagent does.
-    let other = AgentReport { subagent: Some("s".to_owned()), ..report(Source::Hook, 5) };
-    let (heard, _) = after(&[works(Source::Hook, 1), BusEvent::AgentWorking(other), asks()]);
-    assert_eq!(heard, Heard::Changed);
+    let other = AgentReport { subagent: Some("s".to_owned()), ..report(StateSource::Hook, 5) };
+    let (heard, _) = after(&[works(StateSource::Hook, 1), BusEvent::AgentWorking(other), asks()]);
+    assert_eq!(heard, Applied::Changed);
 }
 
 /// A call that is made twice is known by the same digest.
@@ -389,7 +415,7 @@ fn a_prompt_that_was_answered_on_the_screen_is_not_revived_by_its_late_record() 
 fn what_is_told_late_of_a_call_says_nothing_of_the_same_call_made_again() {
     let of_call = |at, call_ended| {
         let call = Some("one".to_owned());
-        AgentReport { call, call_ended, ..report(Source::Hook, at) }
+        AgentReport { call, call_ended, ..report(StateSource::Hook, at) }
     };
     let asks = |at| {
         let prompt_type = PromptType::Question;
@@ -399,11 +425,11 @@ fn what_is_told_late_of_a_call_says_nothing_of_the_same_call_made_again() {
     let again = [asks(2), ended(4), asks(6)];
     let (_, before) = after(&again);
     let (heard, agent) = after(&[&again[..], &[ended(3)]].concat());
-    assert_eq!(heard, Heard::Dropped(Why::Outranked), "the answer to the first question");
+    assert_eq!(heard, Applied::Dropped(DropReason::Outranked), "the answer to the first question");
     assert_eq!((agent.state, agent.rest()), (before.state, before.rest()));
     let story = [&again[..], &[ended(8), ended(3), asks(6)]].concat();
     let (heard, agent) = after(&story);
-    assert_eq!((heard, agent.state), (Heard::Dropped(Why::Late), AgentState::Working));
+    assert_eq!((heard, agent.state), (Applied::Dropped(DropReason::Late), AgentState::Working));
 }
 
 /// A notification and a look at the screen name no call: what is older than what the agent told since
@@ -412,19 +438,19 @@ fn what_is_told_late_of_a_call_says_nothing_of_the_same_call_made_again() {
 fn a_prompt_that_was_answered_is_not_revived_by_what_was_seen_before() {
     let of_call = |at, call_ended| {
         let call = Some("one".to_owned());
-        BusEvent::AgentWorking(AgentReport { call, call_ended, ..report(Source::Hook, at) })
+        BusEvent::AgentWorking(AgentReport { call, call_ended, ..report(StateSource::Hook, at) })
     };
-    for source in [Source::Notification, Source::Screen] {
+    for source in [StateSource::Notification, StateSource::Screen] {
         let seen = |at| prompt(source, at, PromptType::Permission);
-        for went_on in [of_call(5, true), works(Source::Hook, 5), idle(Source::Hook, 5)] {
+        for went_on in [of_call(5, true), works(StateSource::Hook, 5), idle(StateSource::Hook, 5)] {
             let story = [of_call(1, false), seen(2), went_on.clone()];
             let (_, before) = after(&story);
             assert_ne!(before.state, AgentState::Prompting(PromptType::Permission));
             let (heard, agent) = after(&[&story[..], &[seen(4)]].concat());
-            assert_eq!(heard, Heard::Dropped(Why::Late), "{went_on:?}");
+            assert_eq!(heard, Applied::Dropped(DropReason::Late), "{went_on:?}");
             assert_eq!((agent.state, agent.rest()), (before.state, before.rest()));
             let (heard, _) = after(&[&story[..], &[seen(6)]].concat());
-            assert_eq!(heard, Heard::Changed, "the next prompt");
+            assert_eq!(heard, Applied::Changed, "the next prompt");
         }
     }
 }
@@ -433,32 +459,43 @@ fn a_prompt_that_was_answered_is_not_revived_by_what_was_seen_before() {
 #[test]
 fn a_dialog_that_is_gone_says_nothing_of_what_came_after_it() {
     let asks = |source, at| prompt(source, at, PromptType::Permission);
-    let gone = |at| works(Source::Screen, at);
-    let (heard, agent) = after(&[asks(Source::Notification, 1), asks(Source::Screen, 2), gone(3)]);
-    assert_eq!((heard, agent.state), (Heard::Changed, AgentState::Working));
+    let gone = |at| works(StateSource::Screen, at);
+    let (heard, agent) =
+        after(&[asks(StateSource::Notification, 1), asks(StateSource::Screen, 2), gone(3)]);
+    assert_eq!((heard, agent.state), (Applied::Changed, AgentState::Working));
     // The next prompt is told of before the screen was looked at again.
-    let story = [asks(Source::Screen, 2), works(Source::Hook, 3), asks(Source::Notification, 4)];
+    let story = [
+        asks(StateSource::Screen, 2),
+        works(StateSource::Hook, 3),
+        asks(StateSource::Notification, 4),
+    ];
     let (_, before) = after(&story);
-    let (heard, agent) = after(&[&story[..], &[gone(2), asks(Source::Screen, 5)]].concat());
-    assert_eq!((heard, agent.rest()), (Heard::Same, before.rest()), "one prompt is one rest");
+    let (heard, agent) = after(&[&story[..], &[gone(2), asks(StateSource::Screen, 5)]].concat());
+    assert_eq!((heard, agent.rest()), (Applied::Same, before.rest()), "one prompt is one rest");
     // The turn is over by then.
-    let (heard, agent) = after(&[asks(Source::Screen, 2), idle(Source::Hook, 3), gone(2)]);
-    assert_eq!((heard, agent.state), (Heard::Dropped(Why::Late), AgentState::Idle));
+    let (heard, agent) =
+        after(&[asks(StateSource::Screen, 2), idle(StateSource::Hook, 3), gone(2)]);
+    assert_eq!((heard, agent.state), (Applied::Dropped(DropReason::Late), AgentState::Idle));
 }
 
 #[test]
 fn a_prompt_that_is_seen_on_the_screen_is_still_that_of_its_call() {
     let of_call = |at, call_ended| {
         let (call, tool) = (Some("one".to_owned()), Some("Shell".to_owned()));
-        BusEvent::AgentWorking(AgentReport { call, tool, call_ended, ..report(Source::Hook, at) })
+        BusEvent::AgentWorking(AgentReport {
+            call,
+            tool,
+            call_ended,
+            ..report(StateSource::Hook, at)
+        })
     };
-    let mut seen = report(Source::Screen, 3);
+    let mut seen = report(StateSource::Screen, 3);
     seen.about = Some("Allow it?".to_owned());
     let seen = AgentPrompt { report: seen, prompt_type: PromptType::Permission };
-    let told = prompt(Source::Notification, 2, PromptType::Permission);
+    let told = prompt(StateSource::Notification, 2, PromptType::Permission);
     let story = [of_call(1, false), told, BusEvent::AgentPrompt(seen)];
     let (heard, agent) = after(&story);
-    assert_eq!(heard, Heard::Same);
+    assert_eq!(heard, Applied::Same);
     assert_eq!((agent.about.as_deref(), agent.tool.as_deref()), (Some("Allow it?"), Some("Shell")));
     let (_, agent) = after(&[&story[..], &[of_call(4, true)]].concat());
     assert_eq!(agent.state, AgentState::Working, "its end is the prompt's");
@@ -466,27 +503,36 @@ fn a_prompt_that_is_seen_on_the_screen_is_still_that_of_its_call() {
 
 #[test]
 fn a_late_record_of_a_turn_that_is_over_changes_nothing() {
-    let begins = |at| BusEvent::AgentInput(report(Source::Hook, at));
-    let (heard, agent) = after(&[works(Source::Hook, 1), begins(5), idle(Source::Hook, 4)]);
-    assert_eq!((heard, agent.state), (Heard::Dropped(Why::Late), AgentState::Working));
+    let begins = |at| BusEvent::AgentInput(report(StateSource::Hook, at));
     let (heard, agent) =
-        after(&[works(Source::Hook, 1), idle(Source::Hook, 5), works(Source::Hook, 4)]);
-    assert_eq!((heard, agent.state), (Heard::Dropped(Why::Late), AgentState::Idle));
+        after(&[works(StateSource::Hook, 1), begins(5), idle(StateSource::Hook, 4)]);
+    assert_eq!((heard, agent.state), (Applied::Dropped(DropReason::Late), AgentState::Working));
+    let (heard, agent) = after(&[
+        works(StateSource::Hook, 1),
+        idle(StateSource::Hook, 5),
+        works(StateSource::Hook, 4),
+    ]);
+    assert_eq!((heard, agent.state), (Applied::Dropped(DropReason::Late), AgentState::Idle));
 }
 
 /// The log tells of the end of a turn a moment after the hook has, and what we type in between is
 /// not the agent's doing.
 #[test]
 fn the_log_of_a_rest_that_was_nudged_is_the_same_rest() {
-    let nudge = || BusEvent::AgentInput(report(Source::Signal, 3));
-    let story = [works(Source::Hook, 1), idle(Source::Hook, 2), nudge(), idle(Source::Log, 4)];
+    let nudge = || BusEvent::AgentInput(report(StateSource::Signal, 3));
+    let story = [
+        works(StateSource::Hook, 1),
+        idle(StateSource::Hook, 2),
+        nudge(),
+        idle(StateSource::Log, 4),
+    ];
     let (heard, agent) = after(&story);
-    assert_eq!((heard, agent.state), (Heard::Dropped(Why::SameRest), AgentState::Working));
+    assert_eq!((heard, agent.state), (Applied::Dropped(DropReason::SameRest), AgentState::Working));
     // Once it reacted, by its own events or in its log, the next rest is another.
-    for source in [Source::Hook, Source::Log] {
+    for source in [StateSource::Hook, StateSource::Log] {
         let mut story = story.to_vec();
-        story.extend([works(source, 5), idle(Source::Log, 6)]);
+        story.extend([works(source, 5), idle(StateSource::Log, 6)]);
         let (heard, agent) = after(&story);
-        assert_eq!((heard, agent.rest()), (Heard::Changed, Some(3)), "{source:?}");
+        assert_eq!((heard, agent.rest()), (Applied::Changed, Some(3)), "{source:?}");
     }
 }

@@ -1,11 +1,11 @@
 //! What the monitor wants done, and why it wants nothing.
 
-use anyhook_model::inquiry::Choice;
+use anyhook_model::approval_request::Choice;
 use anyhook_model::{FailureKind, PromptType};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::agents::Why;
+use crate::agents::DropReason;
 
 /// Names a decision or a gate's run, for what comes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub enum MonitorAction {
         /// Its name.
         decision: Ticket,
         /// What it is about.
-        about: About,
+        about: DecisionSubject,
         /// What is asked.
         question: String,
         /// The options, numbered from 1.
@@ -101,7 +101,7 @@ impl MonitorAction {
 /// What a decision is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum About {
+pub enum DecisionSubject {
     /// The agent is idle.
     Idle,
     /// The agent asks.
@@ -118,7 +118,7 @@ pub enum About {
     Signal,
 }
 
-impl About {
+impl DecisionSubject {
     /// Returns what can be chosen.
     pub fn options(self) -> Vec<Choice> {
         let options: &[(&str, &str)] = match self {
@@ -156,7 +156,7 @@ impl About {
 /// Why nothing is done about an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Dropped {
+pub enum IgnoreReason {
     /// It is about no agent.
     NoAgent,
     /// No step knows the agent.
@@ -172,7 +172,7 @@ pub enum Dropped {
     /// Everything about this rest has been done.
     Duplicate,
     /// It does not count as news of the agent.
-    Uncounted(Why),
+    Uncounted(DropReason),
     /// It is older than the agent's present run.
     EarlierRun,
     /// A gate runs, and its result is waited for.
@@ -193,7 +193,7 @@ pub enum Dropped {
     NoSuchChoice,
 }
 
-impl Dropped {
+impl IgnoreReason {
     /// Returns it in words.
     pub fn words(self) -> &'static str {
         match self {

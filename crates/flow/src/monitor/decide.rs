@@ -1,43 +1,44 @@
 //! Decisions: how they are made, chosen and dismissed.
 
-use anyhook_model::inquiry::ANSWER;
+use anyhook_model::approval_request::ANSWER;
 use anyhook_model::{AgentState, PromptType};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::gate::Gate;
-use super::visit::{Due, NUDGE, Visit};
-use super::{About, Dropped, MonitorAction, MonitorResult, Ticket};
+use super::gate::GateRun;
+use super::visit::{DueTrigger, MonitoredVisit, NUDGE};
+use super::{DecisionSubject, IgnoreReason, MonitorAction, MonitorResult, Ticket};
 use crate::agents::Agent;
 use anyhook_model::reaction::Trigger;
 
 /// A decision that is open.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct Decision {
+pub(super) struct OpenDecision {
     ticket: Ticket,
-    about: About,
+    about: DecisionSubject,
     question: String,
     /// What the agent had done by then.
     activity: u64,
     /// Whether the agent has rested since, so that it works *again* when it works.
     rested: bool,
     /// The gate it is about.
-    pub(super) gate: Option<Gate>,
+    pub(super) gate: Option<GateRun>,
 }
 
-impl Visit {
+impl MonitoredVisit {
     /// Makes a decision in the place of any other.
     pub(super) fn escalate(
         &mut self,
-        about: About,
+        about: DecisionSubject,
         question: String,
         agent: &Agent,
     ) -> Vec<MonitorAction> {
         let mut actions = self.dismiss();
         let ticket = self.ticket();
         // An agent that signals does something, whatever it was last seen asking.
-        let is_busy = about == About::Signal && matches!(agent.state, AgentState::Prompting(_));
-        self.decision = Some(Decision {
+        let is_busy =
+            about == DecisionSubject::Signal && matches!(agent.state, AgentState::Prompting(_));
+        self.decision = Some(OpenDecision {
             ticket,
             about,
             question: question.clone(),
@@ -67,7 +68,7 @@ impl Visit {
         let Some(decision) = &mut self.decision else { return Vec::new() };
         decision.rested |= rests && agent.activity != decision.activity;
         let works_again = decision.rested && agent.state == AgentState::Working;
-        let is_answered = matches!(decision.about, About::Prompt(_))
+        let is_answered = matches!(decision.about, DecisionSubject::Prompt(_))
             && agent.state == AgentState::Idle
             && agent.activity != decision.activity;
         if works_again || is_answered { self.dismiss() } else { Vec::new() }
@@ -79,8 +80,8 @@ impl Visit {
 
     /// Tells whether an open decision is about a prompt.
     pub(super) fn asks_about_prompt(&self, ticket: Ticket) -> bool {
-        let is_it = |decision: &Decision| {
-            decision.ticket == ticket && matches!(decision.about, About::Prompt(_))
+        let is_it = |decision: &OpenDecision| {
+            decision.ticket == ticket && matches!(decision.about, DecisionSubject::Prompt(_))
         };
         self.decision.as_ref().is_some_and(is_it)
     }
@@ -97,7 +98,7 @@ impl Visit {
         now: Timestamp,
     ) -> MonitorResult {
         if self.open_decision() != Some(ticket) {
-            return Err(Dropped::NoDecision);
+            return Err(IgnoreReason::NoDecision);
         }
         self.dismiss();
         Ok(self.catch_up(agent, now))
@@ -112,12 +113,13 @@ impl Visit {
         now: Timestamp,
     ) -> MonitorResult {
         let Some(decision) = self.decision.clone().filter(|open| open.ticket == ticket) else {
-            return Err(Dropped::NoDecision);
+            return Err(IgnoreReason::NoDecision);
         };
         // What an agent offers itself is not among ours.
-        let is_answer = choice == ANSWER && decision.about == About::Prompt(PromptType::Question);
+        let is_answer =
+            choice == ANSWER && decision.about == DecisionSubject::Prompt(PromptType::Question);
         if !is_answer && !decision.about.options().iter().any(|option| option.name == choice) {
-            return Err(Dropped::NoSuchChoice);
+            return Err(IgnoreReason::NoSuchChoice);
         }
         self.dismiss();
         let said = message.map(str::to_owned);
@@ -148,13 +150,13 @@ impl Visit {
                 self.catch_up_or_drop(Some(agent), now)
             }
             ("attach", _) => {
-                self.leave_be(agent);
+                self.ignore(agent);
                 Ok(vec![MonitorAction::Attach])
             }
             ("nudge", Some(agent)) => {
                 let message = said.unwrap_or_else(|| self.reactions.on_idle.say(NUDGE));
                 if agent.state == AgentState::Idle {
-                    let due = Due { trigger: Trigger::OnIdle, rest: agent.activity };
+                    let due = DueTrigger { trigger: Trigger::OnIdle, rest: agent.activity };
                     return Ok(self.nudge(due, message));
                 }
                 // Nothing is typed but at rest.
@@ -162,7 +164,7 @@ impl Visit {
                 Ok(self.catch_up(Some(agent), now))
             }
             _ => {
-                self.leave_be(agent);
+                self.ignore(agent);
                 Ok(Vec::new())
             }
         }
@@ -171,11 +173,11 @@ impl Visit {
     /// What was chosen comes too late: the agent does something else.
     fn catch_up_or_drop(&mut self, agent: Option<&Agent>, now: Timestamp) -> MonitorResult {
         let actions = self.catch_up(agent, now);
-        if actions.is_empty() { Err(Dropped::RestOver) } else { Ok(actions) }
+        if actions.is_empty() { Err(IgnoreReason::RestOver) } else { Ok(actions) }
     }
 
     /// The present rest is a person's.
-    fn leave_be(&mut self, agent: Option<&Agent>) {
+    fn ignore(&mut self, agent: Option<&Agent>) {
         if let Some(due) = agent.and_then(|agent| self.due(agent)) {
             self.mark(due);
         }

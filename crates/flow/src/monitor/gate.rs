@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::visit::{Due, Visit};
-use super::{About, Dropped, MonitorAction, MonitorResult, Ticket};
+use super::visit::{DueTrigger, MonitoredVisit};
+use super::{DecisionSubject, IgnoreReason, MonitorAction, MonitorResult, Ticket};
 use crate::agents::Agent;
 use anyhook_model::reaction::{Action, Trigger};
 
@@ -13,19 +13,19 @@ const SHOWN: usize = 4_000;
 
 /// A gate that runs, or ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct Gate {
+pub(super) struct GateRun {
     ticket: Ticket,
-    due: Due,
+    due: DueTrigger,
     rule: usize,
 }
 
-impl Gate {
-    pub(super) fn new(ticket: Ticket, due: Due, rule: usize) -> Self {
+impl GateRun {
+    pub(super) fn new(ticket: Ticket, due: DueTrigger, rule: usize) -> Self {
         Self { ticket, due, rule }
     }
 }
 
-impl Visit {
+impl MonitoredVisit {
     pub(super) fn gate_ended(
         &mut self,
         agent: Option<&Agent>,
@@ -35,16 +35,16 @@ impl Visit {
         now: Timestamp,
     ) -> MonitorResult {
         let Some(gate) = self.gate.take_if(|gate| gate.ticket == ticket) else {
-            return Err(Dropped::NoGate);
+            return Err(IgnoreReason::NoGate);
         };
-        let Some(action) = self.gate_action(gate) else { return Err(Dropped::NoGate) };
+        let Some(action) = self.gate_action(gate) else { return Err(IgnoreReason::NoGate) };
         let run = action.run.as_deref().unwrap_or_default();
         if exit == Some(0) {
             let mut actions = self.dismiss();
             actions.push(MonitorAction::Advance { why: format!("the gate `{run}` succeeded") });
             return Ok(actions);
         }
-        let Some(agent) = agent else { return Err(Dropped::UnknownAgent) };
+        let Some(agent) = agent else { return Err(IgnoreReason::UnknownAgent) };
         let is_over = self.due(agent) != Some(gate.due);
         // The agent went on meanwhile: what it does now may have waited for the gate.
         let actions = if is_over { self.catch_up(Some(agent), now) } else { Vec::new() };
@@ -52,17 +52,17 @@ impl Visit {
             return Ok(actions);
         }
         if self.decision.is_some() {
-            return Err(Dropped::Waiting);
+            return Err(IgnoreReason::Waiting);
         }
         if is_over {
-            return Err(Dropped::RestOver);
+            return Err(IgnoreReason::RestOver);
         }
         let how = exit.map_or("was killed".to_owned(), |code| format!("failed ({code})"));
         let own = match end_of(output).trim_end() {
             "" => format!("the gate `{run}` {how} without output"),
             end => format!("the gate `{run}` {how}:\n{end}"),
         };
-        let actions = self.escalate(About::Gate, action.say(&own), agent);
+        let actions = self.escalate(DecisionSubject::Gate, action.say(&own), agent);
         if let Some(decision) = &mut self.decision {
             decision.gate = Some(gate);
         }
@@ -70,15 +70,15 @@ impl Visit {
     }
 
     /// Runs a gate again.
-    pub(super) fn run_again(&mut self, gate: Gate) -> MonitorResult {
-        let Some(action) = self.gate_action(gate) else { return Err(Dropped::NoGate) };
-        let Some(run) = action.run.clone() else { return Err(Dropped::NoGate) };
+    pub(super) fn run_again(&mut self, gate: GateRun) -> MonitorResult {
+        let Some(action) = self.gate_action(gate) else { return Err(IgnoreReason::NoGate) };
+        let Some(run) = action.run.clone() else { return Err(IgnoreReason::NoGate) };
         let ticket = self.ticket();
-        self.gate = Some(Gate { ticket, ..gate });
+        self.gate = Some(GateRun { ticket, ..gate });
         Ok(vec![MonitorAction::RunGate { gate: ticket, run, timeout: action.timeout() }])
     }
 
-    fn gate_action(&self, gate: Gate) -> Option<Action> {
+    fn gate_action(&self, gate: GateRun) -> Option<Action> {
         let reactions = &self.reactions;
         Some(match gate.due.trigger {
             Trigger::OnIdle => reactions.on_idle.clone(),

@@ -3,8 +3,8 @@
 use anyhook_model::bus::{AgentSignal, SignalKind};
 use jiff::Timestamp;
 
-use super::visit::Visit;
-use super::{About, Dropped, MonitorAction, MonitorResult};
+use super::visit::MonitoredVisit;
+use super::{DecisionSubject, IgnoreReason, MonitorAction, MonitorResult};
 use crate::agents::Agent;
 use anyhook_model::reaction::{Trigger, Verb};
 
@@ -15,7 +15,7 @@ const HELD: &str = "Before you stop, report your status: run `anyhook emit agent
 /// What a person is told of an agent that stops.
 const STOPS: &str = "the agent wants to stop without reporting that it is done";
 
-impl Visit {
+impl MonitoredVisit {
     pub(super) fn hear_signal(&mut self, signal: &AgentSignal, agent: &Agent) -> MonitorResult {
         let message = signal.message.as_deref();
         match signal.kind {
@@ -28,9 +28,9 @@ impl Visit {
             SignalKind::Escalate => {
                 let question = message.unwrap_or("the agent asks for help");
                 if self.signal.is_some() && self.asks(question) {
-                    return Err(Dropped::Duplicate);
+                    return Err(IgnoreReason::Duplicate);
                 }
-                let actions = self.escalate(About::Signal, question.to_owned(), agent);
+                let actions = self.escalate(DecisionSubject::Signal, question.to_owned(), agent);
                 self.signal = Some(SignalKind::Escalate);
                 Ok(actions)
             }
@@ -46,7 +46,7 @@ impl Visit {
         let action = self.reactions.on_stop.clone();
         match action.verb {
             Verb::Idle => return Ok(Vec::new()),
-            Verb::Signal if self.signal.is_some() => return Err(Dropped::SignalStored),
+            Verb::Signal if self.signal.is_some() => return Err(IgnoreReason::SignalStored),
             Verb::Signal if self.may_hold() => {
                 self.tallies.count(Trigger::OnStop, 0, &action, now);
                 return Ok(vec![MonitorAction::BlockStop { message: action.say(HELD) }]);
@@ -57,7 +57,7 @@ impl Visit {
             Verb::Escalate => action.say(STOPS),
             _ => STOPS.to_owned(),
         };
-        Ok(self.escalate(About::Stop, question, agent))
+        Ok(self.escalate(DecisionSubject::Stop, question, agent))
     }
 
     pub(super) fn holds_stop(&self) -> Option<String> {

@@ -7,7 +7,7 @@ use anyhook_model::reaction::{Action, Trigger};
 
 /// Counts of every action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct Tallies(Vec<Tally>);
+pub(super) struct ActionTallies(Vec<Tally>);
 
 /// How often an action was done, and until when it is not done again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ struct Tally {
     cool_at: Option<Timestamp>,
 }
 
-impl Tallies {
+impl ActionTallies {
     /// Returns how often it was done.
     pub(super) fn done(&self, trigger: Trigger, rule: usize) -> u32 {
         self.find(trigger, rule).map_or(0, |tally| tally.done)

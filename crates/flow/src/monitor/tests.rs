@@ -1,7 +1,7 @@
 //! A stage with one agent and a clock that is told what time it is.
 
 use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport, AgentSignal, SignalKind};
-use anyhook_model::{FailureKind, PromptType, Source};
+use anyhook_model::{FailureKind, PromptType, StateSource};
 use serde_json::{Value, json};
 
 use super::*;
@@ -19,45 +19,45 @@ fn second(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-fn report(source: Source) -> AgentReport {
+fn report(source: StateSource) -> AgentReport {
     AgentReport { agent: AGENT.to_owned(), source, ..AgentReport::default() }
 }
 
 fn works() -> BusEvent {
-    BusEvent::AgentWorking(report(Source::Hook))
+    BusEvent::AgentWorking(report(StateSource::Hook))
 }
 
-fn idle(source: Source) -> BusEvent {
+fn idle(source: StateSource) -> BusEvent {
     BusEvent::AgentIdle(report(source))
 }
 
 /// The agent's host asks the person.
 fn prompt(prompt_type: PromptType) -> BusEvent {
-    let report = AgentReport { asks: true, ..report(Source::Hook) };
+    let report = AgentReport { asks: true, ..report(StateSource::Hook) };
     BusEvent::AgentPrompt(AgentPrompt { report, prompt_type })
 }
 
 /// The agent calls a tool that asks the person; its host may ask, too.
 fn calls(prompt_type: PromptType) -> BusEvent {
-    BusEvent::AgentPrompt(AgentPrompt { report: report(Source::Hook), prompt_type })
+    BusEvent::AgentPrompt(AgentPrompt { report: report(StateSource::Hook), prompt_type })
 }
 
 fn fails(kind: FailureKind) -> BusEvent {
     let message = Some("429".to_owned());
-    BusEvent::AgentFailed(AgentFailed { report: report(Source::Hook), kind, message })
+    BusEvent::AgentFailed(AgentFailed { report: report(StateSource::Hook), kind, message })
 }
 
 fn exits() -> BusEvent {
-    BusEvent::AgentExited(report(Source::Hook))
+    BusEvent::AgentExited(report(StateSource::Hook))
 }
 
 fn stops() -> BusEvent {
-    BusEvent::AgentStop(report(Source::Hook))
+    BusEvent::AgentStop(report(StateSource::Hook))
 }
 
 fn signal(kind: SignalKind, message: &str) -> BusEvent {
     let message = (!message.is_empty()).then(|| message.to_owned());
-    BusEvent::AgentSignal(AgentSignal { report: report(Source::Signal), kind, message })
+    BusEvent::AgentSignal(AgentSignal { report: report(StateSource::Signal), kind, message })
 }
 
 fn complete() -> BusEvent {
@@ -128,7 +128,7 @@ fn fails_the_step(reaction: &MonitorResult) -> bool {
 }
 
 /// What a person is asked about, if that is all that is done.
-fn escalates(reaction: &MonitorResult) -> Option<About> {
+fn escalates(reaction: &MonitorResult) -> Option<DecisionSubject> {
     match reaction.as_deref().unwrap_or_default() {
         [MonitorAction::Escalate { about, .. }] => Some(*about),
         _ => None,
@@ -149,6 +149,6 @@ fn runs_gate(reaction: &MonitorResult) -> Option<Ticket> {
     }
 }
 
-fn dropped(why: Dropped) -> MonitorResult {
+fn dropped(why: IgnoreReason) -> MonitorResult {
     Err(why)
 }

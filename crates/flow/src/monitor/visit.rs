@@ -1,15 +1,15 @@
 //! One agent's work on one step.
 
 use anyhook_model::bus::{AgentReport, SignalKind};
-use anyhook_model::{AgentState, BusEvent, ProcessName, PromptType, Source};
+use anyhook_model::{AgentState, BusEvent, ProcessName, PromptType, StateSource};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::decide::Decision;
-use super::gate::Gate;
-use super::tally::Tallies;
-use super::{About, Dropped, MonitorAction, MonitorResult, Ticket};
-use crate::agents::{Agent, Heard, Why};
+use super::decide::OpenDecision;
+use super::gate::GateRun;
+use super::tally::ActionTallies;
+use super::{DecisionSubject, IgnoreReason, MonitorAction, MonitorResult, Ticket};
+use crate::agents::{Agent, Applied, DropReason};
 use anyhook_model::reaction::{Action, Reactions, Trigger, Verb};
 
 /// What an idle agent is told, if its definition says nothing.
@@ -25,7 +25,7 @@ const ASKS_WITHIN: SignedDuration = SignedDuration::from_secs(3);
 
 /// What is known of an agent's work on a step, and what was done about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct Visit {
+pub(super) struct MonitoredVisit {
     number: u32,
     pub(super) agent: String,
     pub(super) reactions: Reactions,
@@ -37,9 +37,9 @@ pub(super) struct Visit {
     life: u64,
     /// What the agent signalled, while it counts.
     pub(super) signal: Option<SignalKind>,
-    pub(super) decision: Option<Decision>,
-    pub(super) gate: Option<Gate>,
-    waiting: Option<Waiting>,
+    pub(super) decision: Option<OpenDecision>,
+    pub(super) gate: Option<GateRun>,
+    waiting: Option<CooldownWait>,
     /// What a person wants typed once the agent is idle.
     pub(super) owed: Option<String>,
     /// The rest that was last nudged.
@@ -47,26 +47,26 @@ pub(super) struct Visit {
     /// What the agent said when its turn failed.
     failure: Option<String>,
     /// What was done, for the present rest and life alone: the others do not come back.
-    done: Vec<Due>,
-    pub(super) tallies: Tallies,
+    done: Vec<DueTrigger>,
+    pub(super) tallies: ActionTallies,
     tickets: u32,
 }
 
 /// Something that is due: its trigger, and the rest or life it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct Due {
+pub(super) struct DueTrigger {
     pub(super) trigger: Trigger,
     pub(super) rest: u64,
 }
 
 /// Something that waits for the end of a cooldown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Waiting {
-    due: Due,
+struct CooldownWait {
+    due: DueTrigger,
     until: Timestamp,
 }
 
-impl Visit {
+impl MonitoredVisit {
     pub(super) fn new(number: u32, agent: &str, reactions: Reactions, now: Timestamp) -> Self {
         Self {
             number,
@@ -83,7 +83,7 @@ impl Visit {
             nudged: None,
             failure: None,
             done: Vec::new(),
-            tallies: Tallies::default(),
+            tallies: ActionTallies::default(),
             tickets: 0,
         }
     }
@@ -103,14 +103,14 @@ impl Visit {
         event: &BusEvent,
         report: &AgentReport,
         agent: &Agent,
-        heard: Heard,
+        heard: Applied,
         now: Timestamp,
     ) -> MonitorResult {
         if let BusEvent::AgentSignal(signal) = event {
             return self.hear_signal(signal, agent);
         }
-        if let Heard::Dropped(why) = heard {
-            return Err(Dropped::Uncounted(why));
+        if let Applied::Dropped(why) = heard {
+            return Err(IgnoreReason::Uncounted(why));
         }
         if let BusEvent::AgentFailed(failed) = event {
             self.failure.clone_from(&failed.message);
@@ -138,21 +138,21 @@ impl Visit {
         report: &AgentReport,
         agent: &Agent,
         now: Timestamp,
-    ) -> Result<(), Dropped> {
+    ) -> Result<(), IgnoreReason> {
         let is_other = matches!((&report.process, &self.process),
             (Some(told), Some(ours)) if told != ours);
         if agent.state.is_over() && is_other {
-            return Err(Dropped::Uncounted(Why::OtherProcess));
+            return Err(IgnoreReason::Uncounted(DropReason::OtherProcess));
         }
         if report.at.unwrap_or(now) < self.began {
-            return Err(Dropped::EarlierRun);
+            return Err(IgnoreReason::EarlierRun);
         }
         Ok(())
     }
 
     /// Forgets what was for another rest or life than the present.
     fn follow(&mut self, agent: &Agent) {
-        let died = Due { trigger: Trigger::OnDead, rest: self.life };
+        let died = DueTrigger { trigger: Trigger::OnDead, rest: self.life };
         if !agent.state.is_over() && self.done.contains(&died) {
             self.life += 1;
         }
@@ -169,13 +169,13 @@ impl Visit {
     }
 
     /// Returns what is due about an agent.
-    pub(super) fn due(&self, agent: &Agent) -> Option<Due> {
+    pub(super) fn due(&self, agent: &Agent) -> Option<DueTrigger> {
         let trigger = match agent.state {
             AgentState::Working => return None,
             // What a hook calls idle is a stop that nobody held.
             AgentState::Idle
                 if self.reactions.on_stop.verb == Verb::Escalate
-                    && agent.source <= Source::Hook =>
+                    && agent.source <= StateSource::Hook =>
             {
                 Trigger::OnStop
             }
@@ -183,10 +183,10 @@ impl Visit {
             AgentState::Prompting(_) => Trigger::OnPrompt,
             AgentState::Failed(_) => Trigger::OnError,
             AgentState::Exited | AgentState::Gone => {
-                return Some(Due { trigger: Trigger::OnDead, rest: self.life });
+                return Some(DueTrigger { trigger: Trigger::OnDead, rest: self.life });
             }
         };
-        agent.rest().map(|rest| Due { trigger, rest })
+        agent.rest().map(|rest| DueTrigger { trigger, rest })
     }
 
     /// Returns the action for what is due, and the number of its rule.
@@ -216,19 +216,19 @@ impl Visit {
             self.guard()?;
         }
         if self.is_done(due) {
-            return Err(Dropped::Duplicate);
+            return Err(IgnoreReason::Duplicate);
         }
         let (rule, action) = self.action(due.trigger, agent);
         // A gate may yet find the work good; a prompt or a failure cannot wait for that.
         let waits_for_gate = is_idle || due.trigger == Trigger::OnDead || action.verb == Verb::Gate;
         if self.gate.is_some() && waits_for_gate {
-            return Err(Dropped::GateRuns);
+            return Err(IgnoreReason::GateRuns);
         }
         let settles = if is_idle { settles_until(agent) } else { asks_until(agent, &action) };
         if let Some(until) = settles.filter(|until| *until > now) {
-            let waiting = Some(Waiting { due, until });
+            let waiting = Some(CooldownWait { due, until });
             if self.waiting == waiting {
-                return Err(Dropped::Settling);
+                return Err(IgnoreReason::Settling);
             }
             self.waiting = waiting;
             return Ok(vec![MonitorAction::WaitUntil(until)]);
@@ -247,9 +247,9 @@ impl Visit {
             return Ok(self.escalate(about(due.trigger, agent), question, agent));
         }
         if let Some(until) = self.tallies.cools_until(due.trigger, rule, now) {
-            let waiting = Some(Waiting { due, until });
+            let waiting = Some(CooldownWait { due, until });
             if self.waiting == waiting {
-                return Err(Dropped::CoolingDown);
+                return Err(IgnoreReason::CoolingDown);
             }
             self.waiting = waiting;
             return Ok(vec![MonitorAction::WaitUntil(until)]);
@@ -260,17 +260,23 @@ impl Visit {
     }
 
     /// The guards for idleness and prompts alone.
-    pub(super) fn guard(&self) -> Result<(), Dropped> {
+    pub(super) fn guard(&self) -> Result<(), IgnoreReason> {
         if self.signal.is_some() {
-            return Err(Dropped::SignalStored);
+            return Err(IgnoreReason::SignalStored);
         }
         if self.decision.is_some() {
-            return Err(Dropped::Waiting);
+            return Err(IgnoreReason::Waiting);
         }
         Ok(())
     }
 
-    fn act(&mut self, due: Due, rule: usize, action: &Action, agent: &Agent) -> Vec<MonitorAction> {
+    fn act(
+        &mut self,
+        due: DueTrigger,
+        rule: usize,
+        action: &Action,
+        agent: &Agent,
+    ) -> Vec<MonitorAction> {
         let why = self.why(agent);
         let monitor_action = match (action.verb, &action.run) {
             (Verb::Nudge, _) if agent.state == AgentState::Idle => {
@@ -280,7 +286,7 @@ impl Visit {
             (Verb::Fail, _) => MonitorAction::Fail { why: action.say(&why) },
             (Verb::Gate, Some(run)) => {
                 let gate = self.ticket();
-                self.gate = Some(Gate::new(gate, due, rule));
+                self.gate = Some(GateRun::new(gate, due, rule));
                 MonitorAction::RunGate { gate, run: run.clone(), timeout: action.timeout() }
             }
             (Verb::Recover, _) => {
@@ -307,27 +313,27 @@ impl Visit {
         )
     }
 
-    pub(super) fn nudge(&mut self, due: Due, message: String) -> Vec<MonitorAction> {
+    pub(super) fn nudge(&mut self, due: DueTrigger, message: String) -> Vec<MonitorAction> {
         self.mark(due);
         self.nudged = Some(due.rest);
         vec![MonitorAction::Nudge { rest: due.rest, message }]
     }
 
-    pub(super) fn may_nudge(&self, agent: Option<&Agent>, rest: u64) -> Result<(), Dropped> {
+    pub(super) fn may_nudge(&self, agent: Option<&Agent>, rest: u64) -> Result<(), IgnoreReason> {
         self.guard()?;
         match agent {
             Some(agent) if agent.state == AgentState::Idle && agent.activity == rest => Ok(()),
-            _ => Err(Dropped::RestOver),
+            _ => Err(IgnoreReason::RestOver),
         }
     }
 
     pub(super) fn timer_fired(&mut self, agent: Option<&Agent>, now: Timestamp) -> MonitorResult {
         let Some(waiting) = self.waiting.take_if(|waiting| waiting.until <= now) else {
-            return Err(Dropped::NoTimer);
+            return Err(IgnoreReason::NoTimer);
         };
         match agent {
             Some(agent) if self.due(agent) == Some(waiting.due) => self.consider(agent, now),
-            _ => Err(Dropped::RestOver),
+            _ => Err(IgnoreReason::RestOver),
         }
     }
 
@@ -349,12 +355,12 @@ impl Visit {
         Ticket { visit: self.number, number: self.tickets }
     }
 
-    pub(super) fn mark(&mut self, due: Due) {
+    pub(super) fn mark(&mut self, due: DueTrigger) {
         self.waiting.take_if(|waiting| waiting.due == due);
         self.done.push(due);
     }
 
-    fn is_done(&self, due: Due) -> bool {
+    fn is_done(&self, due: DueTrigger) -> bool {
         let is_idle = |trigger| matches!(trigger, Trigger::OnIdle | Trigger::OnStop);
         self.done.iter().any(|done| {
             done.rest == due.rest
@@ -366,7 +372,7 @@ impl Visit {
 /// Returns until when an agent may not have read what was typed to it: a source other than its own
 /// events may call it idle because it was idle before. Its own events are believed at once.
 fn settles_until(agent: &Agent) -> Option<Timestamp> {
-    let is_second_hand = agent.source > Source::Hook;
+    let is_second_hand = agent.source > StateSource::Hook;
     agent
         .typed_unanswered()
         .filter(|_| is_second_hand)
@@ -389,13 +395,13 @@ fn is_repeatable(verb: Verb) -> bool {
     matches!(verb, Verb::Nudge | Verb::Gate | Verb::Recover)
 }
 
-fn about(trigger: Trigger, agent: &Agent) -> About {
+fn about(trigger: Trigger, agent: &Agent) -> DecisionSubject {
     match (trigger, agent.state) {
-        (_, AgentState::Prompting(kind)) => About::Prompt(kind),
-        (_, AgentState::Failed(kind)) => About::Error(kind),
-        (_, AgentState::Exited | AgentState::Gone) => About::Dead,
-        (Trigger::OnStop, _) => About::Stop,
-        _ => About::Idle,
+        (_, AgentState::Prompting(kind)) => DecisionSubject::Prompt(kind),
+        (_, AgentState::Failed(kind)) => DecisionSubject::Error(kind),
+        (_, AgentState::Exited | AgentState::Gone) => DecisionSubject::Dead,
+        (Trigger::OnStop, _) => DecisionSubject::Stop,
+        _ => DecisionSubject::Idle,
     }
 }
 

@@ -1,16 +1,16 @@
 //! A step that an agent works on: what its monitor wants, and what a person is asked about it.
 
+use anyhook_model::approval_request::{ApprovalEnding, Choice};
 use anyhook_model::bus::{AgentReport, PipelineReport};
-use anyhook_model::inquiry::{Choice, Ending};
-use anyhook_model::pipeline::Work;
-use anyhook_model::{AgentState, BusEvent, RecordId, Resolution, Source};
+use anyhook_model::pipeline::StepWork;
+use anyhook_model::{AgentState, BusEvent, RecordId, Resolution, StateSource};
 use jiff::Timestamp;
 
-use super::course::words;
-use super::question::{self, Question};
-use super::{AskedAbout, Course, Job, JobResult, JobWork, Pipeline, PipelineEffects};
-use crate::agents::{Agents, Heard};
-use crate::monitor::{About, MonitorAction, MonitorResult};
+use super::question::{self, PipelineQuestion};
+use super::transitions::words;
+use super::{Job, JobResult, JobWork, Pipeline, PipelineEffects, PipelineState, QuestionSubject};
+use crate::agents::{Agents, Applied};
+use crate::monitor::{DecisionSubject, MonitorAction, MonitorResult};
 
 impl Pipeline {
     /// Takes in an event of one of its agents, after `agents` heard it.
@@ -18,12 +18,12 @@ impl Pipeline {
         &mut self,
         event: &BusEvent,
         agents: &Agents,
-        heard: Heard,
+        heard: Applied,
         now: Timestamp,
     ) -> PipelineEffects {
         let mut out = PipelineEffects::default();
         // What is being left needs nothing more.
-        if matches!(self.course, Course::Leaving(_)) {
+        if matches!(self.course, PipelineState::Leaving(_)) {
             let why = "the step has ended";
             self.note_dropped(event, why, now);
             out.dropped = Some(why);
@@ -57,17 +57,17 @@ impl Pipeline {
         &mut self,
         event: &BusEvent,
         agents: &Agents,
-        heard: Heard,
+        heard: Applied,
         out: &mut PipelineEffects,
     ) {
-        let asks = self.question.as_ref().is_some_and(|open| open.about == AskedAbout::Dialog);
+        let asks = self.question.as_ref().is_some_and(|open| open.about == QuestionSubject::Dialog);
         let agent = event.report().map(|report| report.agent.as_str());
         let is_present = agent.is_some() && self.monitor.agent() == agent;
         let goes_on = || {
             let known = agent.and_then(|agent| agents.get(agent));
             known.is_some_and(|known| matches!(known.state, AgentState::Working | AgentState::Idle))
         };
-        if asks && is_present && heard == Heard::Changed && goes_on() {
+        if asks && is_present && heard == Applied::Changed && goes_on() {
             self.dismiss("the agent continued on its own", out);
         }
     }
@@ -100,11 +100,12 @@ impl Pipeline {
         let Some(question) = self.question.take_if(|open| open.id == resolution.id) else {
             return out;
         };
-        let chosen = resolution.choice.as_deref().filter(|_| resolution.ending == Ending::Chosen);
-        let ended = crate::inquiries::ended(resolution);
+        let chosen =
+            resolution.choice.as_deref().filter(|_| resolution.ending == ApprovalEnding::Chosen);
+        let ended = crate::approval_requests::ended(resolution);
         self.note(now, format!("decision {}: {ended}", resolution.id));
         match (question.about, chosen) {
-            (AskedAbout::Agent(ticket), Some(choice)) => {
+            (QuestionSubject::Agent(ticket), Some(choice)) => {
                 let message = resolution.message.as_deref();
                 let reaction = self.monitor.decided(agents, ticket, choice, message, now);
                 // The hook process that waits has the answer.
@@ -116,10 +117,10 @@ impl Pipeline {
                 }
                 self.name_answers(agents, resolution);
             }
-            (AskedAbout::Agent(ticket), None) => {
+            (QuestionSubject::Agent(ticket), None) => {
                 let reaction = self.monitor.given_up(agents, ticket, now);
                 self.follow_monitor(reaction, now, &mut out);
-                if question.hook_waits && resolution.ending == Ending::Expired {
+                if question.hook_waits && resolution.ending == ApprovalEnding::Expired {
                     self.ask_about_dialog(&question.text, now, &mut out);
                 }
             }
@@ -128,24 +129,24 @@ impl Pipeline {
                 Some(false) => self.work_on(JobWork::Shell),
                 None => drop(self.ask_for(None, JobWork::MakeWorkspace)),
             },
-            (AskedAbout::Job, Some("skip")) if self.course == Course::Preparing => {
+            (QuestionSubject::Job, Some("skip")) if self.course == PipelineState::Preparing => {
                 self.prepared(&JobResult::Done { note: None }, now, &mut out);
             }
-            (AskedAbout::Job, _) if self.course == Course::Preparing => {
+            (QuestionSubject::Job, _) if self.course == PipelineState::Preparing => {
                 let why = "a person chose fail".to_owned();
                 self.prepared(&JobResult::Failed { why }, now, &mut out);
             }
-            (AskedAbout::Job, Some("skip")) => {
+            (QuestionSubject::Job, Some("skip")) => {
                 self.complete(&format!("{} chose skip", resolution.by), now, &mut out);
             }
             (_, Some("fail")) => {
                 self.fail(&format!("{} chose fail", resolution.by), now, &mut out);
             }
             // Nobody else can end these: whoever did must have meant it.
-            (AskedAbout::Job, None) => {
+            (QuestionSubject::Job, None) => {
                 self.fail(&format!("no decision was made: {}", question.text), now, &mut out);
             }
-            (_, Some(_)) | (AskedAbout::Dialog, None) => {}
+            (_, Some(_)) | (QuestionSubject::Dialog, None) => {}
         }
         self.never_wait_for_nothing(now, &mut out);
         out
@@ -156,9 +157,9 @@ impl Pipeline {
     pub(super) fn never_wait_for_nothing(&mut self, now: Timestamp, out: &mut PipelineEffects) {
         let waits =
             !self.jobs.is_empty() || self.question.is_some() || self.waits_until().is_some();
-        if self.course == Course::AtStep && !waits {
+        if self.course == PipelineState::AtStep && !waits {
             let question = "the agent has ended. Restart it?";
-            self.ask(AskedAbout::Job, question, AskedAbout::Job.options(), now, out);
+            self.ask(QuestionSubject::Job, question, QuestionSubject::Job.options(), now, out);
         }
     }
 
@@ -183,16 +184,16 @@ impl Pipeline {
     }
 
     fn ask_about_dialog(&mut self, text: &str, now: Timestamp, out: &mut PipelineEffects) {
-        if self.question.is_none() && self.course == Course::AtStep {
+        if self.question.is_none() && self.course == PipelineState::AtStep {
             let text = format!("no answer in time; the agent's own dialog is still open: {text}");
-            self.ask(AskedAbout::Dialog, &text, AskedAbout::Dialog.options(), now, out);
+            self.ask(QuestionSubject::Dialog, &text, QuestionSubject::Dialog.options(), now, out);
         }
     }
 
     /// Returns its open question about a prompt of its agent that no hook process waits for.
     pub fn prompt_question(&self) -> Option<&RecordId> {
         let question = self.question.as_ref().filter(|open| !open.hook_waits)?;
-        let AskedAbout::Agent(ticket) = question.about else { return None };
+        let QuestionSubject::Agent(ticket) = question.about else { return None };
         self.monitor.asks_about_prompt(ticket).then_some(&question.id)
     }
 
@@ -230,13 +231,20 @@ impl Pipeline {
             MonitorAction::Advance { why } => self.complete(&why, now, out),
             MonitorAction::Fail { why } => self.fail(&why, now, out),
             MonitorAction::Escalate { decision, about, question, options } => {
-                self.ask_or_adopt(AskedAbout::Agent(decision), about, &question, options, now, out);
+                self.ask_or_adopt(
+                    QuestionSubject::Agent(decision),
+                    about,
+                    &question,
+                    options,
+                    now,
+                    out,
+                );
             }
             MonitorAction::DismissDecision { decision } => {
                 if self
                     .question
                     .as_ref()
-                    .is_some_and(|open| open.about == AskedAbout::Agent(decision))
+                    .is_some_and(|open| open.about == QuestionSubject::Agent(decision))
                 {
                     self.dismiss("no longer needed", out);
                 }
@@ -288,7 +296,7 @@ impl Pipeline {
     /// Starts an agent again that was to be, once its former run is no more.
     pub(super) fn start_again(&mut self, now: Timestamp) {
         let is_there = self.jobs.values().any(|job| matches!(job.work, JobWork::Agent { .. }));
-        if self.course != Course::AtStep || is_there {
+        if self.course != PipelineState::AtStep || is_there {
             return;
         }
         let Some(visit) = self.visits.last_mut() else { return };
@@ -308,7 +316,7 @@ impl Pipeline {
         out: &mut PipelineEffects,
     ) {
         // While it is left, it only has to be ended.
-        if job.visit != self.number() || self.course != Course::AtStep {
+        if job.visit != self.number() || self.course != PipelineState::AtStep {
             return;
         }
         if let Some(visit) = self.visits.last_mut() {
@@ -331,8 +339,8 @@ impl Pipeline {
     fn started_report(&self, now: Timestamp) -> AgentReport {
         let step = self.present().and_then(|visit| self.plan.step(&visit.step));
         let plan = step.and_then(|step| match &step.work {
-            Work::Agent(plan) => Some(plan),
-            Work::Shell(_) => None,
+            StepWork::Agent(plan) => Some(plan),
+            StepWork::Shell(_) => None,
         });
         AgentReport {
             host: plan.and_then(|plan| plan.host.clone()),
@@ -350,8 +358,8 @@ impl Pipeline {
         }
         out.told.push(BusEvent::SessionDeleted(self.report()));
         let agent = job.visit.and_then(|number| self.visit(number)?.agent.clone());
-        if let (Some(agent), Course::Leaving(_)) = (agent, &self.course) {
-            let (source, at) = (Source::Process, Some(now));
+        if let (Some(agent), PipelineState::Leaving(_)) = (agent, &self.course) {
+            let (source, at) = (StateSource::Process, Some(now));
             let report = AgentReport { agent, source, at, ..AgentReport::default() };
             out.heard.push(BusEvent::AgentExited(report));
         }
@@ -408,7 +416,13 @@ impl Pipeline {
     fn ask_unless_asked(&mut self, question: &str, now: Timestamp, out: &mut PipelineEffects) {
         self.note(now, question);
         if self.question.is_none() {
-            self.ask(AskedAbout::Dialog, question, AskedAbout::Dialog.options(), now, out);
+            self.ask(
+                QuestionSubject::Dialog,
+                question,
+                QuestionSubject::Dialog.options(),
+                now,
+                out,
+            );
         }
     }
 
@@ -424,11 +438,11 @@ impl Pipeline {
         out.told.push(BusEvent::SessionDeleted(self.report()));
         self.note(now, format!("the agent exited: {}", words(result)));
         // There is nobody left to type to.
-        self.jobs.retain(|_, job| !job.work.types());
+        self.jobs.retain(|_, job| !job.work.sends_keys());
         if is_ended_by_us {
             return;
         }
-        let report = AgentReport { source: Source::Process, ..self.agent_report(now) };
+        let report = AgentReport { source: StateSource::Process, ..self.agent_report(now) };
         out.heard.push(match result {
             JobResult::Exited { code: Some(0), .. } => BusEvent::AgentExited(report),
             _ => BusEvent::AgentGone(report),
@@ -437,13 +451,13 @@ impl Pipeline {
 
     fn agent_report(&self, now: Timestamp) -> AgentReport {
         let agent = self.present().and_then(|visit| visit.agent.clone()).unwrap_or_default();
-        AgentReport { agent, source: Source::Signal, at: Some(now), ..AgentReport::default() }
+        AgentReport { agent, source: StateSource::Signal, at: Some(now), ..AgentReport::default() }
     }
 
     /// Asks a person; the step waits.
     pub(super) fn ask(
         &mut self,
-        about: AskedAbout,
+        about: QuestionSubject,
         text: &str,
         options: Vec<Choice>,
         now: Timestamp,
@@ -460,7 +474,7 @@ impl Pipeline {
         let inquiry = question::inquiry(id.clone(), &asked_of, text, options, now);
         let line = text.lines().next().unwrap_or_default().to_owned();
         self.question =
-            Some(Question { id: id.clone(), about, text: line.clone(), hook_waits: false });
+            Some(PipelineQuestion { id: id.clone(), about, text: line.clone(), hook_waits: false });
         self.note(now, format!("waiting for a person: {line}"));
         let report = PipelineReport { decision: Some(id), why: Some(line), ..self.report() };
         out.told.push(BusEvent::StepWaiting(report));
@@ -469,15 +483,15 @@ impl Pipeline {
 
     fn ask_or_adopt(
         &mut self,
-        asked: AskedAbout,
-        about: About,
+        asked: QuestionSubject,
+        about: DecisionSubject,
         text: &str,
         options: Vec<Choice>,
         now: Timestamp,
         out: &mut PipelineEffects,
     ) {
         self.ask(asked, text, options, now, out);
-        if let (Some((_, adopts)), About::Prompt(_)) = (&mut out.asked, about) {
+        if let (Some((_, adopts)), DecisionSubject::Prompt(_)) = (&mut out.asked, about) {
             *adopts = true;
         }
     }

@@ -1,7 +1,7 @@
 //! What a pipeline has done in the world.
 
-use anyhook_model::pipeline::{AgentPlan, Shell, Work};
-use anyhook_model::{Plan, PromptType};
+use anyhook_model::pipeline::{AgentPlan, ShellStep, StepWork};
+use anyhook_model::{PipelinePlan, PromptType};
 use serde::{Deserialize, Serialize};
 
 use crate::monitor::Ticket;
@@ -91,7 +91,7 @@ pub enum JobWork {
 
 impl JobWork {
     /// Tells whether it types into the agent's session.
-    pub fn types(&self) -> bool {
+    pub fn sends_keys(&self) -> bool {
         matches!(self, Self::Nudge { .. } | Self::Answer { .. } | Self::Prompt { .. })
     }
 }
@@ -100,7 +100,7 @@ impl JobWork {
 #[derive(Clone, Debug)]
 pub struct JobContext {
     /// The pipeline's plan.
-    pub plan: Plan,
+    pub plan: PipelinePlan,
     /// What to do.
     pub job: Job,
     /// The step it is for.
@@ -124,20 +124,20 @@ impl JobContext {
     /// Returns the plan of the step's agent, if an agent works on it.
     pub fn agent_plan(&self) -> Option<&AgentPlan> {
         match self.work()? {
-            Work::Agent(plan) => Some(plan),
-            Work::Shell(_) => None,
+            StepWork::Agent(plan) => Some(plan),
+            StepWork::Shell(_) => None,
         }
     }
 
     /// Returns the step's command, if it is one.
-    pub fn shell(&self) -> Option<&Shell> {
+    pub fn shell(&self) -> Option<&ShellStep> {
         match self.work()? {
-            Work::Shell(shell) => Some(shell),
-            Work::Agent(_) => None,
+            StepWork::Shell(shell) => Some(shell),
+            StepWork::Agent(_) => None,
         }
     }
 
-    fn work(&self) -> Option<&Work> {
+    fn work(&self) -> Option<&StepWork> {
         Some(&self.plan.step(self.step.as_deref()?)?.work)
     }
 }

@@ -1,8 +1,8 @@
 //! What a pipeline asks a person.
 
-use anyhook_model::inquiry::{Choice, InquiryKind};
+use anyhook_model::approval_request::{ApprovalKind, Choice};
 use anyhook_model::json::shorten;
-use anyhook_model::{Inquiry, RecordId};
+use anyhook_model::{ApprovalRequest, RecordId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,11 @@ const QUESTION_LIMIT: usize = 6_000;
 
 /// An open question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
+pub struct PipelineQuestion {
     /// The decision's id.
     pub id: RecordId,
     /// What it is about.
-    pub about: AskedAbout,
+    pub about: QuestionSubject,
     /// What is asked, in a line.
     pub text: String,
     /// Whether a hook process waits for the answer, so that nothing is to be typed.
@@ -28,7 +28,7 @@ pub struct Question {
 /// What a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum AskedAbout {
+pub enum QuestionSubject {
     /// What the monitor of the agent asks.
     Agent(Ticket),
     /// A job that could not be done, or of which it is unknown how far it got.
@@ -37,7 +37,7 @@ pub enum AskedAbout {
     Dialog,
 }
 
-impl AskedAbout {
+impl QuestionSubject {
     /// Returns what can be chosen, where the monitor has no say.
     pub fn options(self) -> Vec<Choice> {
         match self {
@@ -62,10 +62,10 @@ pub fn inquiry(
     question: &str,
     options: Vec<Choice>,
     now: Timestamp,
-) -> Inquiry {
-    Inquiry {
+) -> ApprovalRequest {
+    ApprovalRequest {
         id,
-        kind: InquiryKind::Escalation,
+        kind: ApprovalKind::Escalation,
         agent: agent.to_owned(),
         question: shorten(question, QUESTION_LIMIT),
         tool: None,

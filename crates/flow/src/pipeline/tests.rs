@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhook_model::approval_request::{AgentQuestion, ApprovalEnding, ApprovalKind, Choice};
 use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal, SignalKind};
-use anyhook_model::inquiry::{AgentQuestion, Choice, Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
 use anyhook_model::pipeline::{
-    AgentPlan, Command, Notify, PIPELINE_VERSION, Phase, Plan, Shell, Step, VisitState, Work,
-    Workspace, WorkspaceKind,
+    AgentPlan, PIPELINE_VERSION, PipelineNotices, PipelinePhase, PipelinePlan, PipelineStep,
+    ShellStep, StepCommand, StepWork, VisitState, Workspace, WorkspaceKind,
 };
 use anyhook_model::reaction::Reactions;
-use anyhook_model::{BusEvent, Inquiry, PromptType, RecordId, Resolution, Source};
+use anyhook_model::{ApprovalRequest, BusEvent, PromptType, RecordId, Resolution, StateSource};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{JobResult, JobWork, Moment, Pipeline};
+use super::{JobResult, JobWork, NoticeMoment, Pipeline};
 use crate::outbox::NoticeName;
-use crate::{Effects, Entry, EntryKind, State};
+use crate::{DaemonState, EntryKind, StateEffects, StateEntry};
 
 mod agents;
 mod random;
@@ -26,17 +26,17 @@ pub(super) fn id() -> RecordId {
     RecordId::from_text("7k2m9x4q")
 }
 
-pub(super) fn shell(name: &str) -> Step {
-    let run = Command { text: format!("run {name}"), ..Command::default() };
-    let work = Work::Shell(Shell { run, timeout_ms: None });
-    Step { name: name.to_owned(), work, on_done: None, on_fail: None, on_cancel: None }
+pub(super) fn shell(name: &str) -> PipelineStep {
+    let run = StepCommand { text: format!("run {name}"), ..StepCommand::default() };
+    let work = StepWork::Shell(ShellStep { run, timeout_ms: None });
+    PipelineStep { name: name.to_owned(), work, on_done: None, on_fail: None, on_cancel: None }
 }
 
-pub(super) fn agent(name: &str, reactions: &Value) -> Step {
+pub(super) fn agent(name: &str, reactions: &Value) -> PipelineStep {
     let plan = AgentPlan {
         name: name.to_owned(),
         host: None,
-        run: Command { text: "agent".to_owned(), ..Command::default() },
+        run: StepCommand { text: "agent".to_owned(), ..StepCommand::default() },
         prompt: Some("do it".to_owned()),
         places_prompt: false,
         env: BTreeMap::default(),
@@ -44,15 +44,15 @@ pub(super) fn agent(name: &str, reactions: &Value) -> Step {
         reactions: Reactions::read(reactions).unwrap(),
         gate_values: BTreeMap::default(),
     };
-    Step { work: Work::Agent(Box::new(plan)), ..shell(name) }
+    PipelineStep { work: StepWork::Agent(Box::new(plan)), ..shell(name) }
 }
 
-pub(super) fn to(step: Step, next: &str) -> Step {
-    Step { on_done: Some(next.to_owned()), ..step }
+pub(super) fn to(step: PipelineStep, next: &str) -> PipelineStep {
+    PipelineStep { on_done: Some(next.to_owned()), ..step }
 }
 
-pub(super) fn plan(steps: Vec<Step>) -> Plan {
-    Plan {
+pub(super) fn plan(steps: Vec<PipelineStep>) -> PipelinePlan {
+    PipelinePlan {
         v: PIPELINE_VERSION,
         id: id(),
         name: "two".to_owned(),
@@ -69,7 +69,7 @@ pub(super) fn plan(steps: Vec<Step>) -> Plan {
             base: None,
         },
         steps,
-        notify: Notify::default(),
+        notify: PipelineNotices::default(),
         on_done: None,
         on_fail: None,
         on_cancel: None,
@@ -78,15 +78,15 @@ pub(super) fn plan(steps: Vec<Step>) -> Plan {
 
 /// A state that is told things one after the other.
 pub(super) struct World {
-    pub(super) state: State,
+    pub(super) state: DaemonState,
     now: i64,
     wanted: BTreeSet<NoticeKind>,
 }
 
 impl World {
-    pub(super) fn begin(plan: Plan) -> Self {
+    pub(super) fn begin(plan: PipelinePlan) -> Self {
         let wanted = [NoticeKind::Decision, NoticeKind::Idle].into();
-        let mut world = Self { state: State::default(), now: 1000, wanted };
+        let mut world = Self { state: DaemonState::default(), now: 1000, wanted };
         world.apply(EntryKind::PipelineBegun(Box::new(plan)));
         world
     }
@@ -96,11 +96,11 @@ impl World {
     }
 
     /// Applies an entry, which comes through JSON as it is. Returns what follows.
-    pub(super) fn apply(&mut self, what: EntryKind) -> Effects {
+    pub(super) fn apply(&mut self, what: EntryKind) -> StateEffects {
         self.now += 1;
-        let entry = Entry { at: self.at(), what };
+        let entry = StateEntry { at: self.at(), what };
         let text = serde_json::to_string(&entry).unwrap();
-        let read: Entry = serde_json::from_str(&text).unwrap();
+        let read: StateEntry = serde_json::from_str(&text).unwrap();
         assert_eq!(read, entry);
         self.state.apply(&entry, &self.wanted)
     }
@@ -108,7 +108,7 @@ impl World {
     /// The state comes through JSON as it is.
     pub(super) fn check_json(&self) {
         let text = serde_json::to_string(&self.state).unwrap();
-        let read: State = serde_json::from_str(&text).unwrap();
+        let read: DaemonState = serde_json::from_str(&text).unwrap();
         assert_eq!(read, self.state);
     }
 
@@ -116,7 +116,7 @@ impl World {
         self.state.pipelines.get(&id()).unwrap()
     }
 
-    pub(super) fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> PipelinePhase {
         self.pipeline().phase()
     }
 
@@ -134,11 +134,11 @@ impl World {
         found[0]
     }
 
-    pub(super) fn result(&mut self, job: u32, result: JobResult) -> Effects {
+    pub(super) fn result(&mut self, job: u32, result: JobResult) -> StateEffects {
         self.apply(EntryKind::Job { pipeline: id(), job, result })
     }
 
-    pub(super) fn exits(&mut self, code: i32) -> Effects {
+    pub(super) fn exits(&mut self, code: i32) -> StateEffects {
         let job = self.job(|work| matches!(work, JobWork::Shell));
         self.result(job, exited(Some(code), ""))
     }
@@ -151,18 +151,18 @@ impl World {
     /// The nudge is typed.
     pub(super) fn nudges(&mut self) {
         let nudge = self.job(|work| matches!(work, JobWork::Nudge { .. }));
-        let report = AgentReport { source: Source::Signal, ..self.report() };
+        let report = AgentReport { source: StateSource::Signal, ..self.report() };
         self.hear(BusEvent::AgentInput(report));
         self.result(nudge, JobResult::Done { note: None });
     }
 
     /// All jobs that end others are done.
-    pub(super) fn ends(&mut self) -> Effects {
+    pub(super) fn ends(&mut self) -> StateEffects {
         let is_end = |job: &&super::Job| matches!(job.work, JobWork::End { .. });
         let numbers: Vec<u32> =
             self.pipeline().jobs().filter(is_end).map(|job| job.number).collect();
         assert!(!numbers.is_empty(), "nothing is to be ended");
-        let mut effects = Effects::default();
+        let mut effects = StateEffects::default();
         for number in numbers {
             effects.followed.extend(self.result(number, JobResult::Done { note: None }).followed);
         }
@@ -175,24 +175,24 @@ impl World {
 
     pub(super) fn report(&self) -> AgentReport {
         let at = Some(Timestamp::from_second(self.now + 1).unwrap());
-        AgentReport { agent: self.agent(), source: Source::Hook, at, ..AgentReport::default() }
+        AgentReport { agent: self.agent(), source: StateSource::Hook, at, ..AgentReport::default() }
     }
 
-    pub(super) fn hear(&mut self, event: BusEvent) -> Effects {
+    pub(super) fn hear(&mut self, event: BusEvent) -> StateEffects {
         self.apply(EntryKind::Happened(Box::new(event)))
     }
 
-    pub(super) fn works(&mut self) -> Effects {
+    pub(super) fn works(&mut self) -> StateEffects {
         let report = self.report();
         self.hear(BusEvent::AgentWorking(report))
     }
 
-    pub(super) fn idles(&mut self) -> Effects {
+    pub(super) fn idles(&mut self) -> StateEffects {
         let report = self.report();
         self.hear(BusEvent::AgentIdle(report))
     }
 
-    pub(super) fn signals(&mut self, kind: SignalKind, message: Option<&str>) -> Effects {
+    pub(super) fn signals(&mut self, kind: SignalKind, message: Option<&str>) -> StateEffects {
         let record = Some(RecordId::from_text(format!("s{}", self.now)));
         let report = AgentReport { record, ..self.report() };
         let message = message.map(str::to_owned);
@@ -201,9 +201,9 @@ impl World {
 
     /// A hook process asks for a permission and waits.
     pub(super) fn hook_asks(&mut self, name: &str) -> RecordId {
-        let inquiry = Inquiry {
+        let inquiry = ApprovalRequest {
             id: RecordId::from_text(name),
-            kind: InquiryKind::Permission,
+            kind: ApprovalKind::Permission,
             agent: self.agent(),
             question: "claude-code wants to use Shell".to_owned(),
             tool: Some("Shell".to_owned()),
@@ -224,7 +224,7 @@ impl World {
     }
 
     /// Returns the open decision of the pipeline.
-    pub(super) fn question(&self) -> &Inquiry {
+    pub(super) fn question(&self) -> &ApprovalRequest {
         let question = self.pipeline().question().expect("it asks nothing");
         &self.state.inquiries.get(&question.id).expect("it is not asked").inquiry
     }
@@ -233,7 +233,7 @@ impl World {
         self.question().options.iter().map(|option| option.name.clone()).collect()
     }
 
-    pub(super) fn decides(&mut self, choice: &str) -> Effects {
+    pub(super) fn decides(&mut self, choice: &str) -> StateEffects {
         let id = self.question().id.to_string();
         let answer =
             self.state.inquiries.answer(&id, choice, &[], None, "ann".to_owned(), self.at());
@@ -246,6 +246,6 @@ pub(super) fn exited(code: Option<i32>, output: &str) -> JobResult {
 }
 
 /// Returns the types of what those who follow are told.
-pub(super) fn told(effects: &Effects) -> Vec<String> {
+pub(super) fn told(effects: &StateEffects) -> Vec<String> {
     effects.followed.iter().map(|event| event.type_name().to_owned()).collect()
 }

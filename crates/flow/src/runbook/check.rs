@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::definition::{AgentDefinition, Name, PipelineDefinition, Runbook};
+use super::definition::{AgentDefinition, PipelineDefinition, Runbook, SpannedName};
 use super::finding::{Finding, Span};
-use super::template::{Reference, Template};
+use super::template::{Template, TemplateReference};
 
 /// Looks at a runbook as a whole.
 pub fn check(runbook: &Runbook) -> Vec<Finding> {
@@ -32,7 +32,7 @@ pub fn check(runbook: &Runbook) -> Vec<Finding> {
 }
 
 /// Returns where a pipeline and its steps lead.
-fn leads(pipeline: &PipelineDefinition) -> impl Iterator<Item = &Name> {
+fn leads(pipeline: &PipelineDefinition) -> impl Iterator<Item = &SpannedName> {
     let of_steps =
         pipeline.steps.iter().flat_map(|step| [&step.on_done, &step.on_fail, &step.on_cancel]);
     of_steps.chain([&pipeline.on_done, &pipeline.on_fail, &pipeline.on_cancel]).flatten()
@@ -146,12 +146,14 @@ fn endless(pipeline: &PipelineDefinition) -> Vec<Finding> {
 }
 
 fn locals_in_a_circle(pipeline: &PipelineDefinition) -> Vec<Finding> {
-    let names: Vec<(&str, Vec<Name>)> = pipeline
+    let names: Vec<(&str, Vec<SpannedName>)> = pipeline
         .locals
         .iter()
         .map(|local| {
             let uses = local.value.references().filter_map(|(reference, span)| match reference {
-                Reference::Local(name) => Some(Name { text: name.clone(), span: span.clone() }),
+                TemplateReference::Local(name) => {
+                    Some(SpannedName { text: name.clone(), span: span.clone() })
+                }
                 _ => None,
             });
             (local.name.text.as_str(), uses.collect())
@@ -169,7 +171,7 @@ fn locals_in_a_circle(pipeline: &PipelineDefinition) -> Vec<Finding> {
 }
 
 /// Finds circles: each as `a → b → a`, and the place that closes it.
-pub fn circles<'all>(edges: &[(&'all str, Vec<&'all Name>)]) -> Vec<(String, &'all Span)> {
+pub fn circles<'all>(edges: &[(&'all str, Vec<&'all SpannedName>)]) -> Vec<(String, &'all Span)> {
     let next = |name: &str| {
         edges.iter().find(|(from, _)| *from == name).map_or(&[][..], |(_, to)| to.as_slice())
     };
@@ -217,7 +219,7 @@ fn values_not_there(
             Finding::error("unknown-value", format!("there is no {what} `{name}`{whose}")).at(span)
         };
         let finding = match reference {
-            Reference::Variable(name) if pipeline.variable(name).is_none() => {
+            TemplateReference::Variable(name) if pipeline.variable(name).is_none() => {
                 let finding = unknown("variable", name);
                 if pipeline.variables.is_empty() {
                     finding.hint(format!("add `{name} = \"default\"` to its `vars`"))
@@ -225,7 +227,7 @@ fn values_not_there(
                     finding.meant(name, variables.clone(), "its variables are")
                 }
             }
-            Reference::Local(name) if pipeline.local(name).is_none() => {
+            TemplateReference::Local(name) if pipeline.local(name).is_none() => {
                 let finding = unknown("local", name);
                 if pipeline.locals.is_empty() {
                     finding.hint(format!("add `{name} = \"…\"` to its `locals`"))

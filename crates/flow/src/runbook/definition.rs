@@ -30,14 +30,14 @@ impl Runbook {
 
 /// A name and where it stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Name {
+pub struct SpannedName {
     /// The name.
     pub text: String,
     /// Where it stands.
     pub span: Span,
 }
 
-impl Name {
+impl SpannedName {
     /// Returns what it names in words, such as "the step `build`"; it may be empty.
     pub fn of(&self, kind: &str) -> String {
         match self.text.as_str() {
@@ -51,7 +51,7 @@ impl Name {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PipelineDefinition {
     /// Its name.
-    pub name: Name,
+    pub name: SpannedName,
     /// Its variables.
     pub variables: Vec<VariableDefinition>,
     /// Strings derived from the variables.
@@ -63,11 +63,11 @@ pub struct PipelineDefinition {
     /// Its steps; the first one runs first.
     pub steps: Vec<StepDefinition>,
     /// The step to run when everything is done.
-    pub on_done: Option<Name>,
+    pub on_done: Option<SpannedName>,
     /// The step to run when a step fails that has no `on_fail` of its own.
-    pub on_fail: Option<Name>,
+    pub on_fail: Option<SpannedName>,
     /// The step to run when it is cancelled.
-    pub on_cancel: Option<Name>,
+    pub on_cancel: Option<SpannedName>,
 }
 
 impl PipelineDefinition {
@@ -87,7 +87,7 @@ impl PipelineDefinition {
     }
 
     /// Returns the names of the agents that work in it, as its steps have them.
-    pub fn agents(&self) -> impl Iterator<Item = &Name> {
+    pub fn agents(&self) -> impl Iterator<Item = &SpannedName> {
         self.steps.iter().filter_map(|step| match &step.work {
             WorkDefinition::Agent(name) => Some(name),
             WorkDefinition::Shell { .. } => None,
@@ -120,7 +120,7 @@ impl PipelineDefinition {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VariableDefinition {
     /// Its name.
-    pub name: Name,
+    pub name: SpannedName,
     /// What it is if it is not given; it must be given if there is none.
     pub default: Option<Template>,
     /// A short description.
@@ -131,7 +131,7 @@ pub struct VariableDefinition {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalDefinition {
     /// Its name.
-    pub name: Name,
+    pub name: SpannedName,
     /// The text.
     pub value: Template,
 }
@@ -174,15 +174,15 @@ pub struct NotifyDefinition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepDefinition {
     /// Its name.
-    pub name: Name,
+    pub name: SpannedName,
     /// What it does.
     pub work: WorkDefinition,
     /// The next step; if absent, the pipeline is done.
-    pub on_done: Option<Name>,
+    pub on_done: Option<SpannedName>,
     /// The step to run if it fails.
-    pub on_fail: Option<Name>,
+    pub on_fail: Option<SpannedName>,
     /// The step to run if it is cancelled.
-    pub on_cancel: Option<Name>,
+    pub on_cancel: Option<SpannedName>,
 }
 
 /// What a step does.
@@ -196,24 +196,24 @@ pub enum WorkDefinition {
         timeout: Option<SignedDuration>,
     },
     /// Runs an agent.
-    Agent(Name),
+    Agent(SpannedName),
 }
 
 /// An agent and how it is supervised.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentDefinition {
     /// Its name.
-    pub name: Name,
+    pub name: SpannedName,
     /// How it is started.
     pub run: Template,
     /// Its prompt.
     pub prompt: Option<PromptDefinition>,
     /// Its environment variables.
-    pub env: Vec<(Name, Template)>,
+    pub env: Vec<(SpannedName, Template)>,
     /// The folder it works in, below the workspace if it is relative.
     pub cwd: Option<Template>,
     /// Which agent it is, if its command does not tell.
-    pub host: Option<Name>,
+    pub host: Option<SpannedName>,
     /// What is done when it is idle, asks, dies, fails or stops; its texts are as written.
     pub reactions: Reactions,
     /// The texts in `reactions`.

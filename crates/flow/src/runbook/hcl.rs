@@ -11,9 +11,9 @@ use hcl_edit::expr::{Expression, ObjectKey};
 use hcl_edit::parser::parse_body;
 use hcl_edit::structure::{Block, Body, Structure};
 
+use super::duplicates::{RenamedKeys, unquoted};
 use super::finding::Finding;
-use super::tree::{Key, Kind, Map, Node, Text};
-use super::twice::{Renamed, unquoted};
+use super::tree::{MapKey, Node, NodeKind, NodeMap, NodeText};
 
 /// What stands for `${` and `%{` meanwhile: control characters that no text has a use for.
 const MASKS: [(&str, char); 2] = [("${", '\u{91}'), ("%{", '\u{92}')];
@@ -27,7 +27,7 @@ const NAMED: [&str; 3] = ["pipeline", "agent", "step"];
 /// Reads HCL.
 pub fn tree(text: &str) -> (Option<Node>, Vec<Finding>) {
     let mut findings = masks_in(text);
-    let mut renamed = Renamed::new(mask(text));
+    let mut renamed = RenamedKeys::new(mask(text));
     // Each iteration renames one more duplicate key, as long as there are any.
     let last = loop {
         let parsed = parse_body(&renamed.text);
@@ -38,9 +38,9 @@ pub fn tree(text: &str) -> (Option<Node>, Vec<Finding>) {
     };
     match last {
         Ok(body) => {
-            let mut reader = Reader { text, renamed: &renamed, findings };
-            let map = reader.body(&body, Map::default());
-            (Some(Node { kind: Kind::Map(map), span: 0..0 }), reader.findings)
+            let mut reader = HclReader { text, renamed: &renamed, findings };
+            let map = reader.body(&body, NodeMap::default());
+            (Some(Node { kind: NodeKind::Map(map), span: 0..0 }), reader.findings)
         }
         Err(error) => {
             findings.extend(renamed.keys().map(|(name, span)| twice(name, span)));
@@ -107,14 +107,14 @@ fn unmask(text: &str) -> String {
     MASKS.iter().fold(text, |text, (written, mask)| text.replace(*mask, written))
 }
 
-struct Reader<'text> {
+struct HclReader<'text> {
     text: &'text str,
-    renamed: &'text Renamed,
+    renamed: &'text RenamedKeys,
     findings: Vec<Finding>,
 }
 
-impl Reader<'_> {
-    fn body(&mut self, body: &Body, mut map: Map) -> Map {
+impl HclReader<'_> {
+    fn body(&mut self, body: &Body, mut map: NodeMap) -> NodeMap {
         for structure in body {
             match structure {
                 Structure::Attribute(attribute) => {
@@ -129,25 +129,25 @@ impl Reader<'_> {
         map
     }
 
-    fn key(&self, read: String, span: Range<usize>) -> Key {
-        Key { name: self.renamed.name(read, &span), span }
+    fn key(&self, read: String, span: Range<usize>) -> MapKey {
+        MapKey { name: self.renamed.name(read, &span), span }
     }
 
     /// Adds a key, and says if it is there already.
-    fn add(&mut self, map: &mut Map, key: Key, node: Node) {
+    fn add(&mut self, map: &mut NodeMap, key: MapKey, node: Node) {
         if map.get(&key.name).is_some() {
             self.findings.push(twice(&key.name, key.span.clone()));
         }
         map.push(key, node);
     }
 
-    fn block(&mut self, block: &Block, map: &mut Map) {
+    fn block(&mut self, block: &Block, map: &mut NodeMap) {
         let kind = block.ident.to_string();
         let kind_span = block.ident.span().unwrap_or_default();
-        let labels: Vec<Key> = block
+        let labels: Vec<MapKey> = block
             .labels
             .iter()
-            .map(|label| Key {
+            .map(|label| MapKey {
                 name: unmask(label.as_str()),
                 span: label.span().unwrap_or_else(|| kind_span.clone()),
             })
@@ -167,37 +167,37 @@ impl Reader<'_> {
             };
             self.findings.push(Finding::error("name", message).at(head.clone()).hint(hint));
         }
-        let key = Key { name: kind, span: kind_span };
+        let key = MapKey { name: kind, span: kind_span };
         if !is_named {
-            let inner = self.body(&block.body, Map::default());
-            return self.add(map, key, Node { kind: Kind::Map(inner), span: head });
+            let inner = self.body(&block.body, NodeMap::default());
+            return self.add(map, key, Node { kind: NodeKind::Map(inner), span: head });
         }
-        let label = labels.into_iter().next().unwrap_or_else(|| Key::nameless(head.end));
+        let label = labels.into_iter().next().unwrap_or_else(|| MapKey::nameless(head.end));
         if key.name == "step" {
-            let mut inner = Map::default();
-            let name = Key { name: "name".to_owned(), span: label.span.clone() };
-            let text = Text::new(label.name, self.text, &label.span);
-            inner.push(name, Node { kind: Kind::Text(text), span: label.span });
+            let mut inner = NodeMap::default();
+            let name = MapKey { name: "name".to_owned(), span: label.span.clone() };
+            let text = NodeText::new(label.name, self.text, &label.span);
+            inner.push(name, Node { kind: NodeKind::Text(text), span: label.span });
             let inner = self.body(&block.body, inner);
-            let step = Node { kind: Kind::Map(inner), span: head };
+            let step = Node { kind: NodeKind::Map(inner), span: head };
             match map.get_mut("step") {
                 None => {
                     let span = step.span.clone();
-                    map.push(key, Node { kind: Kind::List(vec![step]), span });
+                    map.push(key, Node { kind: NodeKind::List(vec![step]), span });
                 }
-                Some(Node { kind: Kind::List(steps), .. }) => steps.push(step),
+                Some(Node { kind: NodeKind::List(steps), .. }) => steps.push(step),
                 Some(_) => self.add(map, key, step),
             }
             return;
         }
-        let inner = self.body(&block.body, Map::default());
-        let node = Node { kind: Kind::Map(inner), span: head.clone() };
+        let inner = self.body(&block.body, NodeMap::default());
+        let node = Node { kind: NodeKind::Map(inner), span: head.clone() };
         if map.get(&key.name).is_none() {
-            let all = Node { kind: Kind::Map(Map::default()), span: head };
+            let all = Node { kind: NodeKind::Map(NodeMap::default()), span: head };
             map.push(key.clone(), all);
         }
         match map.get_mut(&key.name) {
-            Some(Node { kind: Kind::Map(all), .. }) => {
+            Some(Node { kind: NodeKind::Map(all), .. }) => {
                 if !label.is_nameless() && all.get(&label.name).is_some() {
                     let message = format!("duplicate {} `{}`", key.name, label.name);
                     let hint = "give one of them another name";
@@ -212,28 +212,28 @@ impl Reader<'_> {
 
     fn expression(&mut self, expression: &Expression) -> Node {
         let span = expression.span().unwrap_or_default();
-        let kind = self.kind(expression, &span).unwrap_or(Kind::Unreadable);
+        let kind = self.kind(expression, &span).unwrap_or(NodeKind::Unreadable);
         Node { kind, span }
     }
 
-    fn kind(&mut self, expression: &Expression, span: &Range<usize>) -> Option<Kind> {
+    fn kind(&mut self, expression: &Expression, span: &Range<usize>) -> Option<NodeKind> {
         Some(match expression {
-            Expression::Bool(flag) => Kind::Bool(*flag.value()),
-            Expression::Number(number) => Kind::Number(self.number(number.value(), span)?),
-            Expression::String(text) => Kind::Text(self.string(text.value(), span)?),
+            Expression::Bool(flag) => NodeKind::Bool(*flag.value()),
+            Expression::Number(number) => NodeKind::Number(self.number(number.value(), span)?),
+            Expression::String(text) => NodeKind::Text(self.string(text.value(), span)?),
             Expression::HeredocTemplate(heredoc) => {
                 let text: Option<String> = heredoc
                     .template
                     .iter()
                     .map(|element| element.as_literal().map(|literal| literal.as_str()))
                     .collect();
-                Kind::Text(self.string(&text?, span)?)
+                NodeKind::Text(self.string(&text?, span)?)
             }
             Expression::Array(array) => {
-                Kind::List(array.iter().map(|item| self.expression(item)).collect())
+                NodeKind::List(array.iter().map(|item| self.expression(item)).collect())
             }
             Expression::Object(object) => {
-                let mut map = Map::default();
+                let mut map = NodeMap::default();
                 for (key, value) in object {
                     let key = self.object_key(key);
                     let node = self.expression(value.expr());
@@ -241,7 +241,7 @@ impl Reader<'_> {
                         self.add(&mut map, key, node);
                     }
                 }
-                Kind::Map(map)
+                NodeKind::Map(map)
             }
             other => {
                 self.no_literal(other, span.clone());
@@ -250,7 +250,7 @@ impl Reader<'_> {
         })
     }
 
-    fn object_key(&mut self, key: &ObjectKey) -> Option<Key> {
+    fn object_key(&mut self, key: &ObjectKey) -> Option<MapKey> {
         let span = key.span().unwrap_or_default();
         let name = match key {
             ObjectKey::Ident(name) => name.to_string(),
@@ -281,7 +281,7 @@ impl Reader<'_> {
     }
 
     /// Puts back what was masked; an escape that stands for a mask is none of ours.
-    fn string(&mut self, text: &str, span: &Range<usize>) -> Option<Text> {
+    fn string(&mut self, text: &str, span: &Range<usize>) -> Option<NodeText> {
         let written = self.renamed.text.get(span.clone()).unwrap_or_default();
         let count = |text: &str| MASKS.map(|(_, mask)| text.matches(mask).count());
         if count(text) != count(written) {
@@ -295,7 +295,7 @@ impl Reader<'_> {
             );
             return None;
         }
-        Some(Text::new(unmask(text), self.text, span))
+        Some(NodeText::new(unmask(text), self.text, span))
     }
 
     /// Says that a value is not written out.

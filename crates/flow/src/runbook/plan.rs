@@ -6,20 +6,21 @@ use std::path::Path;
 
 use anyhook_model::RecordId;
 use anyhook_model::pipeline::{
-    AgentPlan, Command, Notify, PIPELINE_VERSION, Plan, Shell, Step, Work, Workspace, WorkspaceKind,
+    AgentPlan, PIPELINE_VERSION, PipelineNotices, PipelinePlan, PipelineStep, ShellStep,
+    StepCommand, StepWork, Workspace, WorkspaceKind,
 };
 
 use super::definition::{
-    AgentDefinition, Name, PipelineDefinition, PromptDefinition, Runbook, StepDefinition,
+    AgentDefinition, PipelineDefinition, PromptDefinition, Runbook, SpannedName, StepDefinition,
     WorkDefinition, WorkspaceDefinition,
 };
 use super::finding::{Finding, Span};
-use super::shell::{PROMPT_VARIABLE, Woven, weave};
-use super::template::{Piece, Reference, Scope, Template};
-use super::tree::Text;
+use super::shell::{PROMPT_VARIABLE, ShellCommand, interpolate};
+use super::template::{Template, TemplatePiece, TemplateReference, TemplateScope};
+use super::tree::NodeText;
 
 /// What is brought along for a plan.
-pub struct Asked<'asked> {
+pub struct PlanRequest<'asked> {
     /// The id of the run.
     pub id: RecordId,
     /// The project's folder.
@@ -40,9 +41,9 @@ pub struct Asked<'asked> {
     pub host_of: &'asked dyn Fn(&str) -> Option<String>,
 }
 
-impl fmt::Debug for Asked<'_> {
+impl fmt::Debug for PlanRequest<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Asked").field("id", &self.id).finish_non_exhaustive()
+        formatter.debug_struct("PlanRequest").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
@@ -50,13 +51,17 @@ impl fmt::Debug for Asked<'_> {
 const VALUE_LIMIT: usize = 128 * 1024 - 64;
 
 /// Makes the plan of a pipeline, or says all that is missing for it.
-pub fn plan(runbook: &Runbook, name: &str, asked: &Asked<'_>) -> Result<Plan, Vec<Finding>> {
+pub fn plan(
+    runbook: &Runbook,
+    name: &str,
+    asked: &PlanRequest<'_>,
+) -> Result<PipelinePlan, Vec<Finding>> {
     let Some(pipeline) = runbook.pipeline(name) else {
         let names = runbook.pipelines.iter().map(|pipeline| pipeline.name.text.as_str());
         let finding = Finding::error("unknown-pipeline", format!("there is no pipeline `{name}`"));
         return Err(vec![finding.meant(name, names, "available")]);
     };
-    let mut filler = Filler {
+    let mut filler = TemplateFiller {
         asked,
         pipeline,
         variables: BTreeMap::new(),
@@ -69,7 +74,7 @@ pub fn plan(runbook: &Runbook, name: &str, asked: &Asked<'_>) -> Result<Plan, Ve
     let workspace = filler.workspace(&pipeline.workspace);
     filler.root.clone_from(&workspace.root);
     let steps = pipeline.steps.iter().map(|step| filler.step(runbook, step)).collect();
-    let notify = Notify {
+    let notify = PipelineNotices {
         on_start: filler.optional(pipeline.notify.on_start.as_ref()),
         on_done: filler.optional(pipeline.notify.on_done.as_ref()),
         on_fail: filler.optional(pipeline.notify.on_fail.as_ref()),
@@ -78,7 +83,7 @@ pub fn plan(runbook: &Runbook, name: &str, asked: &Asked<'_>) -> Result<Plan, Ve
     if !filler.findings.is_empty() {
         return Err(filler.findings);
     }
-    Ok(Plan {
+    Ok(PipelinePlan {
         v: PIPELINE_VERSION,
         id: asked.id.clone(),
         name: name.to_owned(),
@@ -96,12 +101,12 @@ pub fn plan(runbook: &Runbook, name: &str, asked: &Asked<'_>) -> Result<Plan, Ve
     })
 }
 
-fn text_of(name: Option<&Name>) -> Option<String> {
+fn text_of(name: Option<&SpannedName>) -> Option<String> {
     name.map(|name| name.text.clone())
 }
 
-struct Filler<'asked> {
-    asked: &'asked Asked<'asked>,
+struct TemplateFiller<'asked> {
+    asked: &'asked PlanRequest<'asked>,
     pipeline: &'asked PipelineDefinition,
     variables: BTreeMap<String, String>,
     /// Locals that are made; none while one is being made.
@@ -113,7 +118,7 @@ struct Filler<'asked> {
     findings: Vec<Finding>,
 }
 
-impl<'asked> Filler<'asked> {
+impl<'asked> TemplateFiller<'asked> {
     /// Tells of something once.
     fn report(&mut self, finding: Finding) {
         if !self.findings.iter().any(|other| other.message == finding.message) {
@@ -175,15 +180,17 @@ impl<'asked> Filler<'asked> {
     }
 
     /// Returns what a template asks for.
-    fn value(&mut self, reference: &'_ Reference, span: &Span) -> String {
+    fn value(&mut self, reference: &'_ TemplateReference, span: &Span) -> String {
         match reference {
-            Reference::Variable(name) => self.variables.get(name).cloned().unwrap_or_default(),
-            Reference::Local(name) => self.local(name),
-            Reference::WorkspaceRoot => self.root.clone(),
-            Reference::PipelineId => self.asked.id.to_string(),
-            Reference::PipelineName => self.pipeline.name.text.clone(),
-            Reference::Prompt => self.prompt.clone(),
-            Reference::Environment { name, default } => {
+            TemplateReference::Variable(name) => {
+                self.variables.get(name).cloned().unwrap_or_default()
+            }
+            TemplateReference::Local(name) => self.local(name),
+            TemplateReference::WorkspaceRoot => self.root.clone(),
+            TemplateReference::PipelineId => self.asked.id.to_string(),
+            TemplateReference::PipelineName => self.pipeline.name.text.clone(),
+            TemplateReference::Prompt => self.prompt.clone(),
+            TemplateReference::Environment { name, default } => {
                 let set = (self.asked.environment)(name);
                 match (set, default) {
                     (Some(value), Some(default)) if value.is_empty() => default.clone(),
@@ -222,8 +229,10 @@ impl<'asked> Filler<'asked> {
         let mut text = String::new();
         for piece in &template.pieces {
             match piece {
-                Piece::Text(part) => text.push_str(part),
-                Piece::Value(reference, span) => text.push_str(&self.value(reference, span)),
+                TemplatePiece::Text(part) => text.push_str(part),
+                TemplatePiece::Value(reference, span) => {
+                    text.push_str(&self.value(reference, span));
+                }
             }
         }
         self.checked(text, "the text", &template.span)
@@ -234,14 +243,14 @@ impl<'asked> Filler<'asked> {
     }
 
     /// Fills in a command, whose variables are numbered from `first` on.
-    fn command(&mut self, template: &Template, first: usize) -> Command {
-        let Woven { text, values, findings } = weave(template, first);
+    fn command(&mut self, template: &Template, first: usize) -> StepCommand {
+        let ShellCommand { text, values, findings } = interpolate(template, first);
         self.findings.extend(findings);
         let text = self.checked(text, "the command", &template.span);
         let values = values
             .iter()
             .map(|(variable, reference, span)| (variable.clone(), self.value(reference, span)));
-        Command { text, values: values.collect() }
+        StepCommand { text, values: values.collect() }
     }
 
     fn workspace(&mut self, definition: &WorkspaceDefinition) -> Workspace {
@@ -283,9 +292,9 @@ impl<'asked> Filler<'asked> {
         name
     }
 
-    fn step(&mut self, runbook: &Runbook, step: &StepDefinition) -> Step {
+    fn step(&mut self, runbook: &Runbook, step: &StepDefinition) -> PipelineStep {
         let work = match &step.work {
-            WorkDefinition::Shell { run, timeout } => Work::Shell(Shell {
+            WorkDefinition::Shell { run, timeout } => StepWork::Shell(ShellStep {
                 run: self.command(run, 1),
                 timeout_ms: timeout.map(|long| u64::try_from(long.as_millis()).unwrap_or(u64::MAX)),
             }),
@@ -299,10 +308,10 @@ impl<'asked> Filler<'asked> {
                     );
                     self.report(finding.at(&name.span));
                 }
-                Work::Agent(Box::new(self.agent(agent.unwrap_or(&missing))))
+                StepWork::Agent(Box::new(self.agent(agent.unwrap_or(&missing))))
             }
         };
-        Step {
+        PipelineStep {
             name: step.name.text.clone(),
             work,
             on_done: text_of(step.on_done.as_ref()),
@@ -376,14 +385,16 @@ impl<'asked> Filler<'asked> {
     /// Fills in a prompt's file. Its places are not in the runbook, so they are told in words.
     fn file(&mut self, path: &str, text: &str, span: &Span) -> String {
         let whole = 0..text.len();
-        let text = Text::new(text.to_owned(), text, &whole);
-        let (template, mut findings) = Template::read(&text, whole, Scope::TEXT);
+        let text = NodeText::new(text.to_owned(), text, &whole);
+        let (template, mut findings) = Template::read(&text, whole, TemplateScope::TEXT);
         for (reference, place) in template.references() {
             let (what, name) = match reference {
-                Reference::Variable(name) if self.pipeline.variable(name).is_none() => {
+                TemplateReference::Variable(name) if self.pipeline.variable(name).is_none() => {
                     ("variable", name)
                 }
-                Reference::Local(name) if self.pipeline.local(name).is_none() => ("local", name),
+                TemplateReference::Local(name) if self.pipeline.local(name).is_none() => {
+                    ("local", name)
+                }
                 _ => continue,
             };
             let pipeline = &self.pipeline.name.text;
@@ -404,7 +415,7 @@ impl<'asked> Filler<'asked> {
 }
 
 /// Returns a command's text with its values, each a part of one word, in place of their variables.
-fn filled(command: &Command) -> String {
+fn filled(command: &StepCommand) -> String {
     let mut text = String::new();
     let mut rest = command.text.as_str();
     while let Some((before, after)) = rest.split_once("${") {

@@ -8,16 +8,16 @@ use std::ops::Range;
 use anyhook_model::runbook_keys::{self as keys, names};
 use jiff::SignedDuration;
 
-use super::definition::{Name, Runbook};
+use super::definition::{Runbook, SpannedName};
 use super::finding::Finding;
-use super::template::{Scope, Template, is_name};
-use super::tree::{Entry, Key, Kind, Map, Node, Text};
+use super::template::{Template, TemplateScope, is_name};
+use super::tree::{MapEntry, MapKey, Node, NodeKind, NodeMap, NodeText};
 
 /// Reads a runbook from its tree.
 pub fn runbook(tree: &Node) -> (Runbook, Vec<Finding>) {
-    let mut reader = Reader { findings: Vec::new() };
+    let mut reader = TreeReader { findings: Vec::new() };
     let mut runbook = Runbook::default();
-    if let Kind::Map(map) = &tree.kind {
+    if let NodeKind::Map(map) = &tree.kind {
         reader.top(map);
         if let Some(pipelines) = map.get("pipeline") {
             for entry in reader.members(&pipelines.node, "pipeline") {
@@ -37,21 +37,21 @@ pub fn runbook(tree: &Node) -> (Runbook, Vec<Finding>) {
 
 /// Reads values from a tree and says what is wrong with them.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct TreeReader {
     /// What is wrong with what was read so far.
     pub findings: Vec<Finding>,
 }
 
-impl Reader {
+impl TreeReader {
     /// Takes note of something that is wrong.
     pub fn report(&mut self, finding: Finding) {
         self.findings.push(finding);
     }
 
     /// Looks at the keys of the whole.
-    fn top(&mut self, map: &Map) {
+    fn top(&mut self, map: &NodeMap) {
         let known = names(keys::RUNBOOK);
-        for Entry { key, .. } in
+        for MapEntry { key, .. } in
             map.iter().filter(|entry| !known.contains(&entry.key.name.as_str()))
         {
             let name = &key.name;
@@ -66,10 +66,10 @@ impl Reader {
     }
 
     /// Returns the members of what holds definitions by name.
-    pub fn members<'tree>(&mut self, node: &'tree Node, what: &str) -> &'tree [Entry] {
+    pub fn members<'tree>(&mut self, node: &'tree Node, what: &str) -> &'tree [MapEntry] {
         match &node.kind {
-            Kind::Map(map) => map.entries(),
-            Kind::Unreadable => &[],
+            NodeKind::Map(map) => map.entries(),
+            NodeKind::Unreadable => &[],
             other => {
                 self.report(
                     Finding::error("type", format!("`{what}` is {}", other.what()))
@@ -84,8 +84,8 @@ impl Reader {
     }
 
     /// Says of a value that it is of the wrong type.
-    pub fn expected(&mut self, entry: &Entry, what: &str, hint: &str) {
-        let Entry { key, node } = entry;
+    pub fn expected(&mut self, entry: &MapEntry, what: &str, hint: &str) {
+        let MapEntry { key, node } = entry;
         if node.is_unreadable() {
             return;
         }
@@ -99,11 +99,11 @@ impl Reader {
     /// Returns an object whose keys are known.
     pub fn object<'tree>(
         &mut self,
-        entry: &'tree Entry,
+        entry: &'tree MapEntry,
         what: &str,
         known: &[&str],
-    ) -> Option<&'tree Map> {
-        let Kind::Map(map) = &entry.node.kind else {
+    ) -> Option<&'tree NodeMap> {
+        let NodeKind::Map(map) = &entry.node.kind else {
             self.expected(entry, "an object", &format!("its keys are {}", known.join(", ")));
             return None;
         };
@@ -112,8 +112,8 @@ impl Reader {
     }
 
     /// Says which keys of an object are not known.
-    pub fn known(&mut self, map: &Map, what: &str, known: &[&str]) {
-        for Entry { key, .. } in map {
+    pub fn known(&mut self, map: &NodeMap, what: &str, known: &[&str]) {
+        for MapEntry { key, .. } in map {
             if !known.contains(&key.name.as_str()) {
                 self.report(unknown_key(&key.name, what, known).at(key.span.clone()));
             }
@@ -123,19 +123,19 @@ impl Reader {
     /// Returns a key's text.
     pub fn text<'tree>(
         &mut self,
-        map: &'tree Map,
+        map: &'tree NodeMap,
         key: &str,
-    ) -> Option<(&'tree Text, &'tree Range<usize>)> {
+    ) -> Option<(&'tree NodeText, &'tree Range<usize>)> {
         self.text_of(map.get(key)?)
     }
 
     /// Returns the text of an entry.
     pub fn text_of<'tree>(
         &mut self,
-        entry: &'tree Entry,
-    ) -> Option<(&'tree Text, &'tree Range<usize>)> {
+        entry: &'tree MapEntry,
+    ) -> Option<(&'tree NodeText, &'tree Range<usize>)> {
         match &entry.node.kind {
-            Kind::Text(text) => Some((text, &entry.node.span)),
+            NodeKind::Text(text) => Some((text, &entry.node.span)),
             _ => {
                 self.expected(entry, "a string", "put it in quotes");
                 None
@@ -144,11 +144,11 @@ impl Reader {
     }
 
     /// Returns a key's text in which values may stand.
-    fn template(&mut self, map: &Map, key: &str, scope: Scope) -> Option<Template> {
+    fn template(&mut self, map: &NodeMap, key: &str, scope: TemplateScope) -> Option<Template> {
         self.template_of(map.get(key)?, scope)
     }
 
-    fn template_of(&mut self, entry: &Entry, scope: Scope) -> Option<Template> {
+    fn template_of(&mut self, entry: &MapEntry, scope: TemplateScope) -> Option<Template> {
         let (text, span) = self.text_of(entry)?;
         let (template, findings) = Template::read(text, span.clone(), scope);
         self.findings.extend(findings);
@@ -156,7 +156,7 @@ impl Reader {
     }
 
     /// Returns a key's text for the shell.
-    fn command(&mut self, entry: &Entry, scope: Scope) -> Option<Template> {
+    fn command(&mut self, entry: &MapEntry, scope: TemplateScope) -> Option<Template> {
         let template = self.shell(entry, scope)?;
         if template.source.trim().is_empty() {
             self.report(
@@ -169,17 +169,17 @@ impl Reader {
     }
 
     /// Returns a key's text for the shell, which may be empty.
-    fn shell(&mut self, entry: &Entry, scope: Scope) -> Option<Template> {
+    fn shell(&mut self, entry: &MapEntry, scope: TemplateScope) -> Option<Template> {
         let template = self.template_of(entry, scope)?;
-        self.findings.extend(super::shell::weave(&template, 1).findings);
+        self.findings.extend(super::shell::interpolate(&template, 1).findings);
         Some(template)
     }
 
     /// Returns a key that is true or false.
-    pub fn flag(&mut self, map: &Map, key: &str) -> Option<bool> {
+    pub fn flag(&mut self, map: &NodeMap, key: &str) -> Option<bool> {
         let entry = map.get(key)?;
         match entry.node.kind {
-            Kind::Bool(flag) => Some(flag),
+            NodeKind::Bool(flag) => Some(flag),
             _ => {
                 self.expected(entry, "true or false", &format!("write `{key} = true`"));
                 None
@@ -188,7 +188,7 @@ impl Reader {
     }
 
     /// Returns a key that is one of some words.
-    pub fn word<T: Copy>(&mut self, entry: &Entry, known: &[(T, &'static str)]) -> Option<T> {
+    pub fn word<T: Copy>(&mut self, entry: &MapEntry, known: &[(T, &'static str)]) -> Option<T> {
         let (text, span) = self.text_of(entry)?;
         let found = known.iter().find(|(_, name)| *name == text.text);
         if found.is_none() {
@@ -202,9 +202,9 @@ impl Reader {
     }
 
     /// Returns a key that is a time.
-    pub fn duration(&mut self, entry: &Entry) -> Option<SignedDuration> {
+    pub fn duration(&mut self, entry: &MapEntry) -> Option<SignedDuration> {
         let text = match &entry.node.kind {
-            Kind::Text(text) => text.text.as_str(),
+            NodeKind::Text(text) => text.text.as_str(),
             _ => "",
         };
         // It begins with a digit: neither less than nothing nor another notation.
@@ -223,8 +223,8 @@ impl Reader {
     }
 
     /// Takes a name of something and says if it cannot be one.
-    pub fn name(&mut self, text: &str, span: &Range<usize>, what: &str) -> Name {
-        let is_told = Key { name: text.to_owned(), span: span.clone() }.is_nameless();
+    pub fn name(&mut self, text: &str, span: &Range<usize>, what: &str) -> SpannedName {
+        let is_told = MapKey { name: text.to_owned(), span: span.clone() }.is_nameless();
         if !is_name(text) && !is_told {
             let message = if text.is_empty() {
                 format!("{what} has an empty name")
@@ -234,11 +234,11 @@ impl Reader {
             let hint = "use letters, digits, `_` and `-`";
             self.report(Finding::error("name", message).at(span.clone()).hint(hint));
         }
-        Name { text: text.to_owned(), span: span.clone().into() }
+        SpannedName { text: text.to_owned(), span: span.clone().into() }
     }
 
     /// Says of keys that they do not count there.
-    pub fn no_use(&mut self, map: &Map, unused: &[&str], why: &str) {
+    pub fn no_use(&mut self, map: &NodeMap, unused: &[&str], why: &str) {
         for entry in unused.iter().filter_map(|key| map.get(key)) {
             let finding =
                 Finding::error("no-use", format!("`{}` has no effect {why}", entry.key.name));

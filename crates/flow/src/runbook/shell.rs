@@ -6,7 +6,7 @@
 //! might be split into words, but it would not be executed.
 
 use super::finding::{Finding, Span};
-use super::template::{Piece, Reference, Template};
+use super::template::{Template, TemplatePiece, TemplateReference};
 
 /// The variable of an agent's prompt.
 pub const PROMPT_VARIABLE: &str = "ANYHOOK_PROMPT";
@@ -15,26 +15,26 @@ const VALUE_VARIABLE: &str = "ANYHOOK_VALUE_";
 
 /// A command whose values are in variables.
 #[derive(Clone, Debug, Default)]
-pub struct Woven {
+pub struct ShellCommand {
     /// The text, which expands the variables.
     pub text: String,
     /// Each variable, what goes into it, and where that is asked for.
-    pub values: Vec<(String, Reference, Span)>,
+    pub values: Vec<(String, TemplateReference, Span)>,
     /// Places where no value can stand.
     pub findings: Vec<Finding>,
 }
 
 /// Puts expansions into a command, numbering its variables from `first` on.
-pub fn weave(template: &Template, first: usize) -> Woven {
-    let mut woven = Woven::default();
+pub fn interpolate(template: &Template, first: usize) -> ShellCommand {
+    let mut woven = ShellCommand::default();
     let mut scanner = Scanner::new();
     for piece in &template.pieces {
         match piece {
-            Piece::Text(text) => {
+            TemplatePiece::Text(text) => {
                 text.chars().for_each(|letter| scanner.take(letter));
                 woven.text.push_str(text);
             }
-            Piece::Value(reference, span) => {
+            TemplatePiece::Value(reference, span) => {
                 let (before, after) = match scanner.quotes() {
                     Ok(quotes) => quotes,
                     Err((message, hint)) => {
@@ -52,16 +52,17 @@ pub fn weave(template: &Template, first: usize) -> Woven {
     woven
 }
 
-impl Woven {
+impl ShellCommand {
     /// Returns the variable for a value; what is asked for twice has one.
-    fn variable(&mut self, reference: &Reference, span: &Span, first: usize) -> String {
+    fn variable(&mut self, reference: &TemplateReference, span: &Span, first: usize) -> String {
         if let Some((name, ..)) = self.values.iter().find(|(_, known, _)| known == reference) {
             return name.clone();
         }
         let name = match reference {
-            Reference::Prompt => PROMPT_VARIABLE.to_owned(),
+            TemplateReference::Prompt => PROMPT_VARIABLE.to_owned(),
             _ => {
-                let is_number = |(name, ..): &&(String, Reference, Span)| name != PROMPT_VARIABLE;
+                let is_number =
+                    |(name, ..): &&(String, TemplateReference, Span)| name != PROMPT_VARIABLE;
                 format!("{VALUE_VARIABLE}{}", first + self.values.iter().filter(is_number).count())
             }
         };
@@ -91,7 +92,7 @@ enum Mode {
     /// What is computed. Some shells execute commands in a value there.
     Arithmetic {
         /// How it is written.
-        form: Form,
+        form: SubstitutionForm,
         /// Parentheses or brackets that are open in it.
         open: usize,
     },
@@ -102,7 +103,7 @@ enum Mode {
 /// How something that is computed is written. All shells know the first; to one that does not know
 /// the others they are something else, which can be written in another way, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum SubstitutionForm {
     /// `$((…))`
     Expansion,
     /// `((…))`
@@ -111,7 +112,7 @@ enum Form {
     Brackets,
 }
 
-impl Form {
+impl SubstitutionForm {
     /// Returns what opens and closes it.
     fn pair(self) -> (char, char) {
         if self == Self::Brackets { ('[', ']') } else { ('(', ')') }
@@ -304,7 +305,7 @@ impl Scanner {
     }
 
     fn open_brackets(&mut self) {
-        self.modes.push(Mode::Arithmetic { form: Form::Brackets, open: 1 });
+        self.modes.push(Mode::Arithmetic { form: SubstitutionForm::Brackets, open: 1 });
     }
 
     fn open_substitution(&mut self) {
@@ -332,12 +333,12 @@ impl Scanner {
             // Both parentheses were just opened: `$((`.
             '(' if before == '(' && self.last[0] == '$' && self.modes.len() > 1 => {
                 self.modes.pop();
-                self.modes.push(Mode::Arithmetic { form: Form::Expansion, open: 2 });
+                self.modes.push(Mode::Arithmetic { form: SubstitutionForm::Expansion, open: 2 });
             }
             // Where a command begins, after `for`, after a function's name.
             '(' if before == '(' => {
                 self.parentheses(false);
-                self.modes.push(Mode::Arithmetic { form: Form::Command, open: 2 });
+                self.modes.push(Mode::Arithmetic { form: SubstitutionForm::Command, open: 2 });
             }
             '[' if before == '$' => self.open_brackets(),
             '(' => self.parentheses(true),

@@ -1,7 +1,7 @@
 //! Texts with places for values: `${var.x}`, `${local.x}`, `${NAME:-default}` and the like.
 
 use super::finding::{Finding, Span};
-use super::tree::Text;
+use super::tree::NodeText;
 
 /// A text with places for values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,23 +9,23 @@ pub struct Template {
     /// The text as it was written.
     pub source: String,
     /// What it is made of.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<TemplatePiece>,
     /// Where it stands.
     pub span: Span,
 }
 
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum TemplatePiece {
     /// As it is.
     Text(String),
     /// A value, and where it is asked for.
-    Value(Reference, Span),
+    Value(TemplateReference, Span),
 }
 
 /// What a template asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reference {
+pub enum TemplateReference {
     /// `${var.x}`: a variable of the pipeline.
     Variable(String),
     /// `${local.x}`: a text of the pipeline.
@@ -49,7 +49,7 @@ pub enum Reference {
 
 /// What a text may ask for.
 #[derive(Clone, Copy, Debug)]
-pub struct Scope {
+pub struct TemplateScope {
     /// What the text is, with its article.
     pub what: &'static str,
     /// Whether variables and locals are known.
@@ -60,7 +60,7 @@ pub struct Scope {
     pub prompt: bool,
 }
 
-impl Scope {
+impl TemplateScope {
     /// Of a variable's default, from which all else is made.
     pub const DEFAULT: Self =
         Self { what: "a variable's default", values: false, workspace: false, prompt: false };
@@ -76,18 +76,18 @@ impl Scope {
         Self { what: "an agent's `run`", values: true, workspace: true, prompt: true };
 
     /// Returns why something cannot be asked for here.
-    fn refusal(self, reference: &Reference) -> Option<(String, &'static str)> {
+    fn refusal(self, reference: &TemplateReference) -> Option<(String, &'static str)> {
         let what = self.what;
         match reference {
-            Reference::Prompt if !self.prompt => Some((
+            TemplateReference::Prompt if !self.prompt => Some((
                 format!("`${{prompt}}` cannot be used in {what}"),
                 "only an agent's `run` has a prompt; for a shell variable of that name, write `$prompt`",
             )),
-            Reference::WorkspaceRoot if !self.workspace => Some((
+            TemplateReference::WorkspaceRoot if !self.workspace => Some((
                 format!("`${{workspace.root}}` is not known yet in {what}"),
                 "use it directly in a step, a prompt or a message",
             )),
-            Reference::Variable(_) | Reference::Local(_) if !self.values => Some((
+            TemplateReference::Variable(_) | TemplateReference::Local(_) if !self.values => Some((
                 format!("variables and locals are not known yet in {what}"),
                 "a default is a string, or `${NAME}` from the environment; to combine variables, use a local",
             )),
@@ -98,7 +98,11 @@ impl Scope {
 
 impl Template {
     /// Reads a text. What cannot be read is told of and left as it is.
-    pub fn read(text: &Text, span: std::ops::Range<usize>, scope: Scope) -> (Self, Vec<Finding>) {
+    pub fn read(
+        text: &NodeText,
+        span: std::ops::Range<usize>,
+        scope: TemplateScope,
+    ) -> (Self, Vec<Finding>) {
         let mut findings = Vec::new();
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -131,25 +135,25 @@ impl Template {
                     findings.push(Finding::error("not-here", message).at(place.clone()).hint(hint));
                 }
                 if !plain.is_empty() {
-                    pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                    pieces.push(TemplatePiece::Text(std::mem::take(&mut plain)));
                 }
-                pieces.push(Piece::Value(reference, place.into()));
+                pieces.push(TemplatePiece::Value(reference, place.into()));
             }
             seen += inner.matches("${").count();
             rest = &found[length..];
         }
         plain.push_str(rest);
         if !plain.is_empty() {
-            pieces.push(Piece::Text(plain));
+            pieces.push(TemplatePiece::Text(plain));
         }
         (Self { source: text.text.clone(), pieces, span: span.into() }, findings)
     }
 
     /// Returns what it asks for, and where.
-    pub fn references(&self) -> impl Iterator<Item = (&Reference, &Span)> {
+    pub fn references(&self) -> impl Iterator<Item = (&TemplateReference, &Span)> {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Text(_) => None,
-            Piece::Value(reference, span) => Some((reference, span)),
+            TemplatePiece::Text(_) => None,
+            TemplatePiece::Value(reference, span) => Some((reference, span)),
         })
     }
 
@@ -157,7 +161,7 @@ impl Template {
     pub fn as_plain(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
-            [Piece::Text(text)] => Some(text),
+            [TemplatePiece::Text(text)] => Some(text),
             _ => None,
         }
     }
@@ -173,7 +177,7 @@ fn malformed(message: impl Into<String>) -> Finding {
 }
 
 /// Reads what stands between `${` and `}`, as far as it means something, with what is wrong in it.
-fn read_reference(inner: &str) -> (Option<Reference>, Vec<Finding>) {
+fn read_reference(inner: &str) -> (Option<TemplateReference>, Vec<Finding>) {
     if inner.contains("${") {
         return (None, vec![malformed("a `${…}` cannot contain another one")]);
     }
@@ -183,19 +187,19 @@ fn read_reference(inner: &str) -> (Option<Reference>, Vec<Finding>) {
     };
     let mut findings = Vec::new();
     let reference = match name.split_once('.') {
-        Some(("var", name)) if is_name(name) => Some(Reference::Variable(name.to_owned())),
-        Some(("local", name)) if is_name(name) => Some(Reference::Local(name.to_owned())),
-        Some(("workspace", "root")) => Some(Reference::WorkspaceRoot),
-        Some(("pipeline", "id")) => Some(Reference::PipelineId),
-        Some(("pipeline", "name")) => Some(Reference::PipelineName),
+        Some(("var", name)) if is_name(name) => Some(TemplateReference::Variable(name.to_owned())),
+        Some(("local", name)) if is_name(name) => Some(TemplateReference::Local(name.to_owned())),
+        Some(("workspace", "root")) => Some(TemplateReference::WorkspaceRoot),
+        Some(("pipeline", "id")) => Some(TemplateReference::PipelineId),
+        Some(("pipeline", "name")) => Some(TemplateReference::PipelineName),
         Some((one, other)) if is_name(one) && is_name(other) => {
             findings.push(unknown(name));
             None
         }
-        None if name == "prompt" => Some(Reference::Prompt),
+        None if name == "prompt" => Some(TemplateReference::Prompt),
         None if is_variable(name) => {
             let default = default.map(str::to_owned);
-            let reference = Reference::Environment { name: name.to_owned(), default };
+            let reference = TemplateReference::Environment { name: name.to_owned(), default };
             return (Some(reference), findings);
         }
         _ => {

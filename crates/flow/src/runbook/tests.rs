@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use anyhook_model::RecordId;
-use anyhook_model::pipeline::{Plan, Work, WorkspaceKind};
+use anyhook_model::pipeline::{PipelinePlan, StepWork, WorkspaceKind};
 use anyhook_model::reaction::Verb;
 use proptest::prelude::*;
 
@@ -128,14 +128,18 @@ on_error = [
 ]
 "#;
 
-fn usable(text: &str, format: Format) -> Runbook {
+fn usable(text: &str, format: RunbookFormat) -> Runbook {
     let reading = read(text, format);
     assert_eq!(reading.findings, []);
     reading.runbook
 }
 
 /// Plans with some variables; the environment has `MODEL` and an empty `STYLE`.
-fn planned(runbook: &Runbook, name: &str, given: &[(&str, &str)]) -> Result<Plan, Vec<Finding>> {
+fn planned(
+    runbook: &Runbook,
+    name: &str,
+    given: &[(&str, &str)],
+) -> Result<PipelinePlan, Vec<Finding>> {
     planned_asking(runbook, name, given).map(|(plan, _)| plan)
 }
 
@@ -144,11 +148,11 @@ fn planned_asking(
     runbook: &Runbook,
     name: &str,
     given: &[(&str, &str)],
-) -> Result<(Plan, Vec<String>), Vec<Finding>> {
+) -> Result<(PipelinePlan, Vec<String>), Vec<Finding>> {
     let commands = RefCell::new(Vec::new());
     let variables: BTreeMap<String, String> =
         given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let asked = Asked {
+    let asked = PlanRequest {
         id: RecordId::from_random(7),
         project: "/project".to_owned(),
         runbook: "/project/.agents/runbooks/two.hcl".to_owned(),
@@ -179,12 +183,12 @@ fn messages(findings: &[Finding]) -> Vec<&str> {
 
 #[test]
 fn both_formats_say_the_same() {
-    let hcl = usable(HCL, Format::Hcl);
-    assert_eq!(hcl, usable(TOML, Format::Toml));
+    let hcl = usable(HCL, RunbookFormat::Hcl);
+    assert_eq!(hcl, usable(TOML, RunbookFormat::Toml));
     let different = HCL.replace("echo ${var.topic}", "echo ${var.branch}");
-    assert_ne!(hcl, usable(&different, Format::Hcl));
+    assert_ne!(hcl, usable(&different, RunbookFormat::Hcl));
     let json = |text, format| tree(text, format).0.unwrap().to_json();
-    assert_eq!(sorted(json(HCL, Format::Hcl)), sorted(json(TOML, Format::Toml)));
+    assert_eq!(sorted(json(HCL, RunbookFormat::Hcl)), sorted(json(TOML, RunbookFormat::Toml)));
 }
 
 /// Objects in the order of their keys, at every depth.
@@ -195,7 +199,7 @@ fn sorted(mut value: serde_json::Value) -> String {
 
 #[test]
 fn a_plan_has_every_value() {
-    let runbook = usable(HCL, Format::Hcl);
+    let runbook = usable(HCL, RunbookFormat::Hcl);
     let plan = planned(&runbook, "two", &[("topic", "it's; touch x")]).unwrap();
     assert_eq!(plan.variables["topic"], "it's; touch x");
     assert_eq!(plan.variables["style"], "plain", "an empty variable has its default");
@@ -208,7 +212,7 @@ fn a_plan_has_every_value() {
     assert_eq!(plan.notify.on_start.as_deref(), Some("begins: <it's; touch x on main> two"));
     assert_eq!(plan.notify.on_fail.as_deref(), Some("failed in /project/../trees/it's; touch x"));
     assert_eq!(plan.on_fail.as_deref(), Some("clean"));
-    let Work::Shell(shell) = &plan.step("a").unwrap().work else { panic!("no shell") };
+    let StepWork::Shell(shell) = &plan.step("a").unwrap().work else { panic!("no shell") };
     assert_eq!(
         shell.run.text,
         "echo \"${ANYHOOK_VALUE_1}\" ''\"${ANYHOOK_VALUE_2}\"'' $HOME ${HOME}"
@@ -216,16 +220,16 @@ fn a_plan_has_every_value() {
     assert_eq!(shell.run.values["ANYHOOK_VALUE_1"], "it's; touch x");
     assert_eq!(shell.run.values["ANYHOOK_VALUE_2"], "it's; touch x on main");
     assert_eq!(shell.timeout_ms, Some(600_000));
-    let Work::Shell(shell) = &plan.step("c").unwrap().work else { panic!("no shell") };
+    let StepWork::Shell(shell) = &plan.step("c").unwrap().work else { panic!("no shell") };
     assert_eq!(shell.run.text, "make \"${ANYHOOK_VALUE_1}\"\n  install\n");
     assert_eq!(plan.step("b").unwrap().on_cancel.as_deref(), Some("clean"));
 }
 
 #[test]
 fn an_agent_has_every_value() {
-    let runbook = usable(TOML, Format::Toml);
+    let runbook = usable(TOML, RunbookFormat::Toml);
     let plan = planned(&runbook, "two", &[("topic", "cats")]).unwrap();
-    let Work::Agent(agent) = &plan.step("b").unwrap().work else { panic!("no agent") };
+    let StepWork::Agent(agent) = &plan.step("b").unwrap().work else { panic!("no agent") };
     assert_eq!(agent.host.as_deref(), Some("claude-code"));
     assert_eq!(
         agent.run.text,
@@ -256,8 +260,9 @@ fn defaults_of_a_workspace() {
             "[pipeline.p]\nworkspace = \"{workspace}\"\n[[pipeline.p.step]]\nname = \"a\"\nrun = \"true\"\n"
         )
     };
-    let workspace =
-        |kind: &str| planned(&usable(&text(kind), Format::Toml), "p", &[]).unwrap().workspace;
+    let workspace = |kind: &str| {
+        planned(&usable(&text(kind), RunbookFormat::Toml), "p", &[]).unwrap().workspace
+    };
     let none = workspace("none");
     assert_eq!((none.root.as_str(), none.keep, none.branch), ("/project", true, None));
     let folder = workspace("folder");
@@ -285,7 +290,7 @@ run = { agent = "x" }
 run = "codex"
 prompt_file = "no.md"
 "#;
-    let findings = planned(&usable(text, Format::Toml), "p", &[("tpic", "a")]).unwrap_err();
+    let findings = planned(&usable(text, RunbookFormat::Toml), "p", &[("tpic", "a")]).unwrap_err();
     assert_eq!(
         messages(&findings),
         [
@@ -300,7 +305,7 @@ prompt_file = "no.md"
     );
     assert_eq!(findings[2].hint.as_deref(), Some("did you mean `topic`?"));
     assert_eq!(&text[findings[1].span.clone().unwrap()], "${NEVER}");
-    let findings = planned(&usable(text, Format::Toml), "q", &[]).unwrap_err();
+    let findings = planned(&usable(text, RunbookFormat::Toml), "q", &[]).unwrap_err();
     assert_eq!(messages(&findings), ["there is no pipeline `q`"]);
 }
 
@@ -311,7 +316,7 @@ fn the_whole_command_is_asked_for_its_host() {
             "[pipeline.p]\nvars.x = \"\"\nstep = [{{ name = \"a\", run.agent = \"x\" }}]\n[agent.x]\nrun = '''{run}'''\n"
         );
         let given = [("x", "a \"b\" \\ ; ${ANYHOOK_VALUE_1}")];
-        planned_asking(&usable(&text, Format::Toml), "p", &given).unwrap().1
+        planned_asking(&usable(&text, RunbookFormat::Toml), "p", &given).unwrap().1
     };
     for run in ["npx -y @openai/codex", "env -u X claude", "cd x && claude", "echo $HOME $"] {
         assert_eq!(asked(run), [run]);
@@ -329,12 +334,12 @@ fn a_prompt_may_be_in_a_file() {
             "[pipeline.p]\nvars.topic = \"on\"\nstep = [{{ name = \"a\", run.agent = \"x\" }}]\n[agent.x]\nrun = \"codex\"\nprompt_file = \"prompts/{file}.md\"\n"
         )
     };
-    let plan = planned(&usable(&text("go"), Format::Toml), "p", &[]).unwrap();
-    let Work::Agent(agent) = &plan.steps[0].work else { panic!("no agent") };
+    let plan = planned(&usable(&text("go"), RunbookFormat::Toml), "p", &[]).unwrap();
+    let StepWork::Agent(agent) = &plan.steps[0].work else { panic!("no agent") };
     assert_eq!(agent.prompt.as_deref(), Some("Go on,\nnow.\n"));
     assert!(!agent.places_prompt && agent.host.is_none());
     assert_eq!(agent.cwd, "/project");
-    let findings = planned(&usable(&text("bad"), Format::Toml), "p", &[]).unwrap_err();
+    let findings = planned(&usable(&text("bad"), RunbookFormat::Toml), "p", &[]).unwrap_err();
     assert_eq!(
         messages(&findings),
         [
@@ -349,7 +354,7 @@ fn a_prompt_may_be_in_a_file() {
 #[test]
 fn no_value_may_have_a_nul_or_be_endless() {
     let text = "[pipeline.p]\nvars.a = \"\"\nstep = [{ name = \"a\", run = \"echo ${var.a}\" }]\n";
-    let runbook = usable(text, Format::Toml);
+    let runbook = usable(text, RunbookFormat::Toml);
     let findings = planned(&runbook, "p", &[("a", "x\0y")]).unwrap_err();
     assert_eq!(messages(&findings), ["the variable `a` contains a NUL character"]);
     let findings = planned(&runbook, "p", &[("a", &"x".repeat(200_000))]).unwrap_err();
@@ -359,12 +364,12 @@ fn no_value_may_have_a_nul_or_be_endless() {
 #[test]
 fn a_place_is_where_it_is_written() {
     let step = "pipeline \"p\" {\n  step \"a\" {\n    run = \"echo \\\"ä\\\" ${var.none} $${x} ${A:-} ${nobody.knows}\"\n  }\n}\n";
-    let found = read(step, Format::Hcl).findings;
+    let found = read(step, RunbookFormat::Hcl).findings;
     let places: Vec<&str> =
         found.iter().map(|finding| &step[finding.span.clone().unwrap()]).collect();
     assert_eq!(places, ["${var.none}", "${nobody.knows}"]);
     let text = "[pipeline.p]\nstep = [{ name = \"a\", run = \"\"\"\n\\u0024{var.none}\"\"\" }]\n";
-    let found = read(text, Format::Toml).findings;
+    let found = read(text, RunbookFormat::Toml).findings;
     assert_eq!(&text[found[0].span.clone().unwrap()], "\"\"\"\n\\u0024{var.none}\"\"\"");
 }
 
@@ -372,14 +377,17 @@ fn a_place_is_where_it_is_written() {
 fn a_hostile_text_is_read_in_good_time_and_in_few_words() {
     let open =
         format!("[pipeline.p]\nstep = [{{ name = \"a\", run = \"{}\" }}]\n", "${".repeat(100_000));
-    assert_eq!(messages(&read(&open, Format::Toml).findings), ["`${` is not closed by a `}`"]);
+    assert_eq!(
+        messages(&read(&open, RunbookFormat::Toml).findings),
+        ["`${` is not closed by a `}`"]
+    );
     let many =
         format!("[pipeline.p]\nstep = [{{ name = \"a\", run = \"{}\" }}]\n", "${}".repeat(500));
-    let found = read(&many, Format::Toml).findings;
+    let found = read(&many, RunbookFormat::Toml).findings;
     assert_eq!((found.len(), found[100].message.as_str()), (101, "and 400 more"));
     let deep = format!("x = {}{}", "[".repeat(100_000), "]".repeat(100_000));
     let again = "on_done = \"a\"\n".repeat(2_000);
-    for (format, _) in Format::ALL {
+    for (format, _) in RunbookFormat::ALL {
         assert!(!read(&deep, format).is_usable());
         let found = read(&again, format).findings;
         assert_eq!(found.len(), 101, "{:?}", found.last());
@@ -391,7 +399,7 @@ fn masks_are_no_way_around() {
     for text in
         ["x = \"\u{91}\"", "x = \"\\u0091var.x}\"", "x = <<E\n\u{92}\nE\n", "x = \"\\u0092\""]
     {
-        let found = read(text, Format::Hcl).findings;
+        let found = read(text, RunbookFormat::Hcl).findings;
         assert!(found.iter().any(|finding| finding.code == "unreadable"), "{text}: {found:?}");
     }
 }
@@ -400,7 +408,7 @@ proptest! {
     /// Whatever is read: it comes back, and every place is in the text.
     #[test]
     fn places_are_in_the_text(text in "(pipeline|agent|step|run|vars|locals|on_done|[\"{}=\\[\\]\n ${}.ä#<-]|a|b|\"a\"|\\$\\{|<<E\n|\nE\n){0,40}") {
-        for (format, _) in Format::ALL {
+        for (format, _) in RunbookFormat::ALL {
             for finding in read(&text, format).findings {
                 let span = finding.span.unwrap_or_default();
                 prop_assert!(span.start <= span.end && span.end <= text.len(), "{:?}", span);

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use toml_edit::{Document, Item, TableLike, TomlError, Value};
 
+use super::duplicates::{RenamedKeys, unquoted};
 use super::finding::Finding;
-use super::tree::{Key, Kind, Map, Node, Text};
-use super::twice::{Renamed, unquoted};
+use super::tree::{MapKey, Node, NodeKind, NodeMap, NodeText};
 
 /// Reads TOML.
 pub fn tree(text: &str) -> (Option<Node>, Vec<Finding>) {
-    let mut renamed = Renamed::new(text.to_owned());
+    let mut renamed = RenamedKeys::new(text.to_owned());
     // Each iteration renames one more duplicate key, as long as there are any.
     let last = loop {
         let parsed = Document::parse(renamed.text.clone());
@@ -22,9 +22,9 @@ pub fn tree(text: &str) -> (Option<Node>, Vec<Finding>) {
     let mut findings: Vec<Finding> = renamed.keys().map(|(name, span)| twice(name, span)).collect();
     match last {
         Ok(document) => {
-            let mut reader = Reader { text, renamed: &renamed, findings };
+            let mut reader = TomlReader { text, renamed: &renamed, findings };
             let map = reader.table(document.as_table());
-            (Some(Node { kind: Kind::Map(map), span: 0..0 }), reader.findings)
+            (Some(Node { kind: NodeKind::Map(map), span: 0..0 }), reader.findings)
         }
         Err(error) => {
             findings.push(unreadable(text, &error));
@@ -52,19 +52,19 @@ fn twice(name: &str, span: Range<usize>) -> Finding {
     finding.at(span).hint("remove one of them, or give it another name")
 }
 
-struct Reader<'text> {
+struct TomlReader<'text> {
     text: &'text str,
-    renamed: &'text Renamed,
+    renamed: &'text RenamedKeys,
     findings: Vec<Finding>,
 }
 
-impl Reader<'_> {
-    fn table(&mut self, table: &dyn TableLike) -> Map {
-        let mut map = Map::default();
+impl TomlReader<'_> {
+    fn table(&mut self, table: &dyn TableLike) -> NodeMap {
+        let mut map = NodeMap::default();
         for (name, item) in table.iter() {
             let key = table.get_key_value(name).and_then(|(key, _)| key.span()).unwrap_or_default();
             let node = self.item(item, &key);
-            map.push(Key { name: self.renamed.name(name.to_owned(), &key), span: key }, node);
+            map.push(MapKey { name: self.renamed.name(name.to_owned(), &key), span: key }, node);
         }
         map
     }
@@ -73,15 +73,15 @@ impl Reader<'_> {
     fn item(&mut self, item: &Item, key: &Range<usize>) -> Node {
         let span = item.span().unwrap_or_else(|| key.clone());
         let kind = match item {
-            Item::None => Kind::Unreadable,
+            Item::None => NodeKind::Unreadable,
             Item::Value(value) => return self.value(value, key),
-            Item::Table(table) => Kind::Map(self.table(table)),
-            Item::ArrayOfTables(tables) => Kind::List(
+            Item::Table(table) => NodeKind::Map(self.table(table)),
+            Item::ArrayOfTables(tables) => NodeKind::List(
                 tables
                     .iter()
                     .map(|table| {
                         let span = table.span().unwrap_or_else(|| key.clone());
-                        Node { kind: Kind::Map(self.table(table)), span }
+                        Node { kind: NodeKind::Map(self.table(table)), span }
                     })
                     .collect(),
             ),
@@ -92,25 +92,27 @@ impl Reader<'_> {
     fn value(&mut self, value: &Value, key: &Range<usize>) -> Node {
         let span = value.span().unwrap_or_else(|| key.clone());
         let kind = match value {
-            Value::String(text) => Kind::Text(Text::new(text.value().clone(), self.text, &span)),
-            Value::Integer(number) => Kind::Number((*number.value()).into()),
+            Value::String(text) => {
+                NodeKind::Text(NodeText::new(text.value().clone(), self.text, &span))
+            }
+            Value::Integer(number) => NodeKind::Number((*number.value()).into()),
             Value::Float(number) => match serde_json::Number::from_f64(*number.value()) {
-                Some(number) => Kind::Number(number),
+                Some(number) => NodeKind::Number(number),
                 None => self.no_value("the number must be finite", &span),
             },
-            Value::Boolean(flag) => Kind::Bool(*flag.value()),
+            Value::Boolean(flag) => NodeKind::Bool(*flag.value()),
             Value::Datetime(_) => self.no_value("dates are not supported", &span),
             Value::Array(array) => {
-                Kind::List(array.iter().map(|item| self.value(item, &span)).collect())
+                NodeKind::List(array.iter().map(|item| self.value(item, &span)).collect())
             }
-            Value::InlineTable(table) => Kind::Map(self.table(table)),
+            Value::InlineTable(table) => NodeKind::Map(self.table(table)),
         };
         Node { kind, span }
     }
 
-    fn no_value(&mut self, what: &str, span: &Range<usize>) -> Kind {
+    fn no_value(&mut self, what: &str, span: &Range<usize>) -> NodeKind {
         let finding = Finding::error("type", what).at(span.clone());
         self.findings.push(finding.hint("write it as a string, in quotes"));
-        Kind::Unreadable
+        NodeKind::Unreadable
     }
 }

@@ -9,16 +9,16 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// What it is.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Where it stands; of a block or a table its head.
     pub span: Range<usize>,
 }
 
 /// What a value is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum NodeKind {
     /// A text.
-    Text(Text),
+    Text(NodeText),
     /// A number.
     Number(serde_json::Number),
     /// True or false.
@@ -26,12 +26,12 @@ pub enum Kind {
     /// Values in order.
     List(Vec<Node>),
     /// Values by key.
-    Map(Map),
+    Map(NodeMap),
     /// What could not be read; that has been told.
     Unreadable,
 }
 
-impl Kind {
+impl NodeKind {
     /// Returns what it is, with its article.
     pub fn what(&self) -> &'static str {
         match self {
@@ -47,14 +47,14 @@ impl Kind {
 
 /// A text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct NodeText {
     /// The text itself.
     pub text: String,
     /// Where each `${` of it stands in the runbook; empty if that cannot be told.
     pub marks: Vec<usize>,
 }
 
-impl Text {
+impl NodeText {
     /// Takes a text that stands at a place of the source, there perhaps with escapes.
     pub fn new(text: String, source: &str, span: &Range<usize>) -> Self {
         let written = source.get(span.clone()).unwrap_or_default();
@@ -67,29 +67,29 @@ impl Text {
 
 /// Values by key, in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Map {
-    entries: Vec<Entry>,
+pub struct NodeMap {
+    entries: Vec<MapEntry>,
 }
 
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct MapEntry {
     /// The key.
-    pub key: Key,
+    pub key: MapKey,
     /// The value.
     pub node: Node,
 }
 
 /// A key and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct MapKey {
     /// The key.
     pub name: String,
     /// Where it stands.
     pub span: Range<usize>,
 }
 
-impl Key {
+impl MapKey {
     /// Makes the key of something that should have a name and has none, which has been told.
     pub fn nameless(at: usize) -> Self {
         Self { name: String::new(), span: at..at }
@@ -101,9 +101,9 @@ impl Key {
     }
 }
 
-impl Map {
+impl NodeMap {
     /// Returns a key's entry.
-    pub fn get(&self, key: &str) -> Option<&Entry> {
+    pub fn get(&self, key: &str) -> Option<&MapEntry> {
         self.entries.iter().find(|entry| entry.key.name == key)
     }
 
@@ -113,24 +113,24 @@ impl Map {
     }
 
     /// Adds a key; of several that are the same the first counts.
-    pub fn push(&mut self, key: Key, node: Node) {
-        self.entries.push(Entry { key, node });
+    pub fn push(&mut self, key: MapKey, node: Node) {
+        self.entries.push(MapEntry { key, node });
     }
 
     /// Returns every entry in order.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[MapEntry] {
         &self.entries
     }
 
     /// Goes through every entry in order.
-    pub fn iter(&self) -> std::slice::Iter<'_, Entry> {
+    pub fn iter(&self) -> std::slice::Iter<'_, MapEntry> {
         self.entries.iter()
     }
 }
 
-impl<'map> IntoIterator for &'map Map {
-    type Item = &'map Entry;
-    type IntoIter = std::slice::Iter<'map, Entry>;
+impl<'map> IntoIterator for &'map NodeMap {
+    type Item = &'map MapEntry;
+    type IntoIter = std::slice::Iter<'map, MapEntry>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
@@ -141,30 +141,30 @@ impl Node {
     /// Returns it as JSON.
     pub fn to_json(&self) -> Value {
         match &self.kind {
-            Kind::Text(text) => Value::from(text.text.as_str()),
-            Kind::Number(number) => Value::Number(number.clone()),
-            Kind::Bool(flag) => Value::Bool(*flag),
-            Kind::List(list) => list.iter().map(Self::to_json).collect(),
-            Kind::Map(map) => {
+            NodeKind::Text(text) => Value::from(text.text.as_str()),
+            NodeKind::Number(number) => Value::Number(number.clone()),
+            NodeKind::Bool(flag) => Value::Bool(*flag),
+            NodeKind::List(list) => list.iter().map(Self::to_json).collect(),
+            NodeKind::Map(map) => {
                 let mut members = Object::new();
-                for Entry { key, node } in map {
+                for MapEntry { key, node } in map {
                     members.entry(key.name.clone()).or_insert_with(|| node.to_json());
                 }
                 Value::Object(members)
             }
-            Kind::Unreadable => Value::Null,
+            NodeKind::Unreadable => Value::Null,
         }
     }
 
     /// Tells whether it could not be read, which has been told.
     pub fn is_unreadable(&self) -> bool {
-        self.kind == Kind::Unreadable
+        self.kind == NodeKind::Unreadable
     }
 }
 
 /// Where a path such as `on_error[1].match` leads.
 #[derive(Clone, Debug)]
-pub struct Found<'tree> {
+pub struct PathTarget<'tree> {
     /// The last key on the way.
     pub name: &'tree str,
     /// Where that key stands, or the value itself if it is one of a list.
@@ -174,9 +174,9 @@ pub struct Found<'tree> {
 }
 
 /// Follows a path from an entry whose key is its first part, as far as there is a way.
-pub fn follow<'tree>(entry: &'tree Entry, path: &str) -> Found<'tree> {
-    let Entry { key, node } = entry;
-    let mut found = Found { name: &key.name, key: &key.span, value: node };
+pub fn follow<'tree>(entry: &'tree MapEntry, path: &str) -> PathTarget<'tree> {
+    let MapEntry { key, node } = entry;
+    let mut found = PathTarget { name: &key.name, key: &key.span, value: node };
     let mut rest = path.strip_prefix(key.name.as_str()).unwrap_or_default();
     while let Some((next, after)) = step(&found, rest) {
         found = next;
@@ -186,23 +186,26 @@ pub fn follow<'tree>(entry: &'tree Entry, path: &str) -> Found<'tree> {
 }
 
 /// Goes one step of a path; returns what is left of it, too.
-fn step<'tree, 'path>(from: &Found<'tree>, path: &'path str) -> Option<(Found<'tree>, &'path str)> {
+fn step<'tree, 'path>(
+    from: &PathTarget<'tree>,
+    path: &'path str,
+) -> Option<(PathTarget<'tree>, &'path str)> {
     match &from.value.kind {
-        Kind::List(list) => {
+        NodeKind::List(list) => {
             let (number, rest) = path.strip_prefix('[')?.split_once(']')?;
             let item = list.get(number.parse::<usize>().ok()?)?;
-            Some((Found { name: from.name, key: &item.span, value: item }, rest))
+            Some((PathTarget { name: from.name, key: &item.span, value: item }, rest))
         }
-        Kind::Map(map) => {
+        NodeKind::Map(map) => {
             let path = path.strip_prefix('.')?;
             // A key may have dots and brackets in it.
-            let rest_of = |entry: &Entry| {
+            let rest_of = |entry: &MapEntry| {
                 let rest = path.strip_prefix(entry.key.name.as_str())?;
                 (rest.is_empty() || rest.starts_with(['.', '['])).then_some(rest)
             };
             let ways = map.iter().filter_map(|entry| Some((entry, rest_of(entry)?)));
-            let (Entry { key, node }, rest) = ways.min_by_key(|(_, rest)| rest.len())?;
-            Some((Found { name: &key.name, key: &key.span, value: node }, rest))
+            let (MapEntry { key, node }, rest) = ways.min_by_key(|(_, rest)| rest.len())?;
+            Some((PathTarget { name: &key.name, key: &key.span, value: node }, rest))
         }
         _ => None,
     }

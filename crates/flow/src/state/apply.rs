@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use anyhook_model::bus::{AlarmReport, SignalKind};
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{AgentState, BusEvent, Inquiry, Resolution, Source};
+use anyhook_model::{AgentState, ApprovalRequest, BusEvent, Resolution, StateSource};
 use jiff::Timestamp;
 
-use super::{Effects, EntryKind, State};
-use crate::agents::{Heard, Why};
-use crate::inquiries::{OPEN_AT_ONCE, escalation};
+use super::{DaemonState, EntryKind, StateEffects};
+use crate::agents::{Applied, DropReason};
+use crate::approval_requests::{OPEN_AT_ONCE, escalation};
 use crate::outbox::{NoticeName, notice_of_agent};
 
 /// So many alarms may wait for their notices.
@@ -18,16 +18,16 @@ pub(super) const ALARMS_AT_ONCE: usize = 100;
 const LOGS_REMEMBERED: usize = 5_000;
 
 /// An entry that is being applied: all that the parts of that share.
-pub(super) struct Applying<'a> {
-    pub(super) state: &'a mut State,
+pub(super) struct EntryApplication<'a> {
+    pub(super) state: &'a mut DaemonState,
     /// When the entry was stored.
     pub(super) at: Timestamp,
     /// The kinds of notices that a person wants.
     pub(super) wanted: &'a BTreeSet<NoticeKind>,
-    pub(super) effects: Effects,
+    pub(super) effects: StateEffects,
 }
 
-impl Applying<'_> {
+impl EntryApplication<'_> {
     pub(super) fn apply(&mut self, what: &EntryKind) {
         match what {
             EntryKind::Happened(event) => self.happen(event),
@@ -85,7 +85,7 @@ impl Applying<'_> {
         }
     }
 
-    fn create(&mut self, inquiry: &Inquiry) {
+    fn create(&mut self, inquiry: &ApprovalRequest) {
         if self.state.inquiries.open().count() < OPEN_AT_ONCE
             && self.state.inquiries.add(inquiry, self.at)
             && self.wanted.contains(&NoticeKind::Decision)
@@ -112,10 +112,10 @@ impl Applying<'_> {
         let inner = self.state.agents.of_inner_agent(event);
         // A host has sessions of its own, as for a title, of which nothing but the end is told.
         if let Some(report) = inner.as_ref().and_then(BusEvent::report)
-            && report.source == Source::Notification
+            && report.source == StateSource::Notification
             && self.state.agents.get(&report.agent).is_none()
         {
-            self.drop_as(Why::OtherSession.words());
+            self.drop_as(DropReason::OtherSession.words());
             return;
         }
         let event = inner.as_ref().unwrap_or(event);
@@ -125,7 +125,7 @@ impl Applying<'_> {
             BusEvent::AgentSignal(_) | BusEvent::AgentExited(_) | BusEvent::AgentGone(_)
         );
         if !may_come_late && self.state.has_ended(&report.agent) {
-            let why = Why::Over.words();
+            let why = DropReason::Over.words();
             if let Some(pipeline) = self.state.pipelines.of_agent_mut(&report.agent) {
                 pipeline.note_dropped(event, why, self.at);
             }
@@ -138,10 +138,10 @@ impl Applying<'_> {
             && self.state.agents.get(&report.agent).is_none()
             && self.state.pipelines.of_agent(&report.agent).is_none();
         let heard =
-            if is_stranger { Some(Heard::Same) } else { self.state.agents.hear(event, self.at) };
+            if is_stranger { Some(Applied::Same) } else { self.state.agents.hear(event, self.at) };
         self.state.agents.name_by_default(&report.agent);
         self.end_standing(&report.agent);
-        if let Some(Heard::Dropped(why)) = heard {
+        if let Some(Applied::Dropped(why)) = heard {
             self.drop_as(why.words());
             self.tell_pipeline(event, heard);
             return;
@@ -162,7 +162,7 @@ impl Applying<'_> {
             self.create(&inquiry);
             self.effects.followed.push(BusEvent::DecisionCreated(inquiry));
         }
-        if heard == Some(Heard::Changed) {
+        if heard == Some(Applied::Changed) {
             self.notice(&report.agent);
         }
         self.tell_pipeline(event, heard);

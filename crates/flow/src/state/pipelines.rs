@@ -1,17 +1,17 @@
 //! What the state tells its pipelines, and what follows from it.
 
-use anyhook_model::inquiry::{AgentQuestion, Ending, InquiryKind};
+use anyhook_model::approval_request::{AgentQuestion, ApprovalEnding, ApprovalKind};
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{AgentState, BusEvent, Inquiry, PromptType, RecordId, Resolution};
+use anyhook_model::{AgentState, ApprovalRequest, BusEvent, PromptType, RecordId, Resolution};
 
-use super::apply::Applying;
-use super::{EntryKind, State};
-use crate::agents::{Agents, Heard};
-use crate::inquiries::without_answer;
+use super::apply::EntryApplication;
+use super::{DaemonState, EntryKind};
+use crate::agents::{Agents, Applied};
+use crate::approval_requests::without_answer;
 use crate::outbox::{JobId, NoticeName};
 use crate::pipeline::{JobContext, JobWork, Pipeline, PipelineEffects};
 
-impl Applying<'_> {
+impl EntryApplication<'_> {
     /// Takes in an entry about a pipeline.
     pub(super) fn drive_pipeline(&mut self, what: &EntryKind) {
         let at = self.at;
@@ -51,7 +51,7 @@ impl Applying<'_> {
     }
 
     /// Tells the pipeline of an agent what happened to it.
-    pub(super) fn tell_pipeline(&mut self, event: &BusEvent, heard: Option<Heard>) {
+    pub(super) fn tell_pipeline(&mut self, event: &BusEvent, heard: Option<Applied>) {
         let (Some(report), Some(heard)) = (event.report(), heard) else { return };
         let Some(id) =
             self.state.pipelines.of_agent(&report.agent).map(|found| found.plan.id.clone())
@@ -108,7 +108,8 @@ impl Applying<'_> {
         }
         for (question, why) in dismissed {
             let open = self.state.inquiries.get(&question).map(|held| &held.inquiry);
-            let ended = open.map(|open| without_answer(open, Ending::Dismissed, &why, self.at));
+            let ended =
+                open.map(|open| without_answer(open, ApprovalEnding::Dismissed, &why, self.at));
             if let Some(ended) = ended {
                 self.resolve(&ended);
                 self.effects.followed.push(BusEvent::DecisionResolved(ended));
@@ -132,7 +133,7 @@ impl Applying<'_> {
     /// Asks a person for a pipeline. Where a hook process waits for an answer about the same agent,
     /// its question is taken, and gets the pipeline's options: one question to one person, and the
     /// answer goes through the host's own reply.
-    fn ask(&mut self, id: &RecordId, mut inquiry: Inquiry, adopts: bool) {
+    fn ask(&mut self, id: &RecordId, mut inquiry: ApprovalRequest, adopts: bool) {
         if let Some(waiting) = self.state.waiting_hook(&inquiry.agent).filter(|_| adopts) {
             self.state.inquiries.add_options(&waiting, &inquiry.options);
             if let Some(pipeline) = self.state.pipelines.get_mut(id) {
@@ -153,7 +154,7 @@ impl Applying<'_> {
 
     /// Puts a question that a hook process waits for in the place of the one a pipeline asked about
     /// the same prompt: one prompt is one decision.
-    pub(super) fn replace_question(&mut self, inquiry: &Inquiry) {
+    pub(super) fn replace_question(&mut self, inquiry: &ApprovalRequest) {
         if !is_waited_for(inquiry) || self.state.inquiries.get(&inquiry.id).is_none() {
             return;
         }
@@ -171,13 +172,13 @@ impl Applying<'_> {
         }
         self.state.inquiries.add_options(&inquiry.id, &old.inquiry.options);
         let why = "the agent itself is asking about it";
-        let ended = without_answer(&old.inquiry, Ending::Dismissed, why, self.at);
+        let ended = without_answer(&old.inquiry, ApprovalEnding::Dismissed, why, self.at);
         self.resolve(&ended);
         self.effects.followed.push(BusEvent::DecisionResolved(ended));
     }
 }
 
-impl State {
+impl DaemonState {
     /// Returns a job of the outbox with all that is to be known to do it; none while it cannot be
     /// begun.
     pub fn job_context(&self, id: &JobId) -> Option<JobContext> {
@@ -186,7 +187,7 @@ impl State {
         let visit = job.visit.and_then(|number| pipeline.visit(number));
         let session = visit.and_then(|visit| visit.job.filter(|_| visit.has_session));
         // An agent may rest before its start is stored; then it is typed to a moment later.
-        if job.work.types() && session.is_none() {
+        if job.work.sends_keys() && session.is_none() {
             return None;
         }
         let agent = visit.and_then(|visit| visit.agent.clone());
@@ -217,7 +218,7 @@ impl State {
 
     /// Offers the agent's own answers to the question it shows, if one of them can be chosen by keys;
     /// else says that it is answered in its session alone.
-    fn offer_answers(&self, inquiry: &mut Inquiry) {
+    fn offer_answers(&self, inquiry: &mut ApprovalRequest) {
         let Some(agent) = self.agents.get(&inquiry.agent) else { return };
         if agent.state != AgentState::Prompting(PromptType::Question) {
             return;
@@ -240,7 +241,7 @@ impl State {
 
     /// Returns the question about an agent for whose answer a hook process waits.
     fn waiting_hook(&self, agent: &str) -> Option<RecordId> {
-        let waits = |open: &&Inquiry| is_waited_for(open);
+        let waits = |open: &&ApprovalRequest| is_waited_for(open);
         self.inquiries.open_about(agent).find(waits).map(|open| open.id.clone())
     }
 }
@@ -249,6 +250,6 @@ impl State {
 const IN_ITS_SESSION: &str = " (it accepts an answer only in its own session: choose attach)";
 
 /// Tells whether a hook process waits for the answer.
-fn is_waited_for(inquiry: &Inquiry) -> bool {
-    matches!(inquiry.kind, InquiryKind::Permission | InquiryKind::Ask | InquiryKind::Question)
+fn is_waited_for(inquiry: &ApprovalRequest) -> bool {
+    matches!(inquiry.kind, ApprovalKind::Permission | ApprovalKind::Ask | ApprovalKind::Question)
 }

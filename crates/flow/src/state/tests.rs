@@ -1,10 +1,10 @@
+use anyhook_model::approval_request::Choice;
 use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal, AlarmReport, SignalKind};
-use anyhook_model::inquiry::Choice;
-use anyhook_model::{AgentState, Alarm, AlarmKind, PromptType, Source};
+use anyhook_model::{AgentState, Alarm, AlarmKind, PromptType, StateSource};
 
 use super::apply::ALARMS_AT_ONCE;
 use super::*;
-use crate::agents::Why;
+use crate::agents::DropReason;
 
 fn second(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -13,7 +13,7 @@ fn second(second: i64) -> Timestamp {
 fn report(at: i64) -> AgentReport {
     AgentReport {
         agent: "a".to_owned(),
-        source: Source::Hook,
+        source: StateSource::Hook,
         at: Some(second(at)),
         ..AgentReport::default()
     }
@@ -24,10 +24,10 @@ fn prompt(at: i64) -> BusEvent {
     BusEvent::AgentPrompt(AgentPrompt { report: report(at), prompt_type })
 }
 
-fn inquiry(id: &str, created: i64) -> Inquiry {
-    Inquiry {
+fn inquiry(id: &str, created: i64) -> ApprovalRequest {
+    ApprovalRequest {
         id: RecordId::from_text(id),
-        kind: InquiryKind::Permission,
+        kind: ApprovalKind::Permission,
         agent: "a".to_owned(),
         question: "May it?".to_owned(),
         tool: None,
@@ -51,19 +51,19 @@ fn all() -> BTreeSet<NoticeKind> {
     .into()
 }
 
-fn happened(state: &mut State, at: i64, event: BusEvent) -> Effects {
-    state.apply(&Entry { at: second(at), what: EntryKind::Happened(Box::new(event)) }, &all())
+fn happened(state: &mut DaemonState, at: i64, event: BusEvent) -> StateEffects {
+    state.apply(&StateEntry { at: second(at), what: EntryKind::Happened(Box::new(event)) }, &all())
 }
 
 /// Returns how many notices an event brings, as if each were given at once.
-fn notices(state: &mut State, at: i64, event: BusEvent) -> usize {
+fn notices(state: &mut DaemonState, at: i64, event: BusEvent) -> usize {
     happened(state, at, event);
     std::mem::take(&mut state.outbox.notices).len()
 }
 
 #[test]
 fn one_notice_for_a_decision_and_none_beside_it() {
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     let created = BusEvent::DecisionCreated(inquiry("x", 1));
     assert_eq!(notices(&mut state, 1, created.clone()), 1);
     assert_eq!(notices(&mut state, 1, created), 0, "asked on");
@@ -72,11 +72,11 @@ fn one_notice_for_a_decision_and_none_beside_it() {
 
 #[test]
 fn one_notice_a_rest() {
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     assert_eq!(notices(&mut state, 1, BusEvent::AgentWorking(report(1))), 0);
     assert_eq!(notices(&mut state, 2, BusEvent::AgentIdle(report(2))), 1);
     let mut again = report(60);
-    again.source = Source::Notification;
+    again.source = StateSource::Notification;
     assert_eq!(notices(&mut state, 60, BusEvent::AgentIdle(again)), 0);
     assert_eq!(notices(&mut state, 61, BusEvent::AgentWorking(report(61))), 0);
     assert_eq!(notices(&mut state, 62, BusEvent::AgentIdle(report(62))), 1);
@@ -84,22 +84,22 @@ fn one_notice_a_rest() {
 
 #[test]
 fn only_what_is_wanted_is_told() {
-    let mut state = State::default();
-    let idle = Entry {
+    let mut state = DaemonState::default();
+    let idle = StateEntry {
         at: second(1),
         what: EntryKind::Happened(Box::new(BusEvent::AgentIdle(report(1)))),
     };
-    assert_eq!(state.apply(&idle, &[NoticeKind::Prompt].into()), Effects::default());
+    assert_eq!(state.apply(&idle, &[NoticeKind::Prompt].into()), StateEffects::default());
     assert!(state.outbox.notices.is_empty());
 }
 
 #[test]
 fn a_notice_is_kept_until_it_was_handed_over() {
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     happened(&mut state, 1, BusEvent::DecisionCreated(inquiry("x", 1)));
     let name = state.outbox.notices.first().cloned().unwrap();
-    let launched = Entry { at: second(2), what: EntryKind::NoticeLaunched(name.clone()) };
-    assert_eq!(state.apply(&launched, &all()), Effects::default());
+    let launched = StateEntry { at: second(2), what: EntryKind::NoticeLaunched(name.clone()) };
+    assert_eq!(state.apply(&launched, &all()), StateEffects::default());
     assert!(state.outbox.notices.is_empty());
 }
 
@@ -116,10 +116,10 @@ fn alarms_wait_for_their_notice_and_a_flood_is_bounded() {
             alarms: vec![Alarm::new(AlarmKind::GuardChanged, "it no longer exists")],
         };
         let event = Box::new(BusEvent::AlarmRaised(report));
-        Entry { at: second(1), what: EntryKind::Happened(event) }
+        StateEntry { at: second(1), what: EntryKind::Happened(event) }
     };
-    let mut state = State::default();
-    assert_eq!(state.apply(&raised(0), &all()), Effects::default());
+    let mut state = DaemonState::default();
+    assert_eq!(state.apply(&raised(0), &all()), StateEffects::default());
     assert_eq!(
         (state.outbox.alarms.len(), state.outbox.notices.len()),
         (0, 0),
@@ -130,7 +130,7 @@ fn alarms_wait_for_their_notice_and_a_flood_is_bounded() {
     }
     assert_eq!((state.outbox.alarms.len(), state.outbox.notices.len()), (1, 1));
     let name = state.outbox.notices.first().cloned().unwrap();
-    state.apply(&Entry { at: second(2), what: EntryKind::NoticeLaunched(name) }, &wanted);
+    state.apply(&StateEntry { at: second(2), what: EntryKind::NoticeLaunched(name) }, &wanted);
     assert_eq!((state.outbox.alarms.len(), state.outbox.notices.len()), (0, 0));
     for id in 0..1000 {
         state.apply(&raised(id), &wanted);
@@ -143,7 +143,7 @@ fn alarms_wait_for_their_notice_and_a_flood_is_bounded() {
 
 #[test]
 fn the_first_answer_is_told_and_written_down_once() {
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     happened(&mut state, 1, BusEvent::DecisionCreated(inquiry("x", 1)));
     let answer =
         state.inquiries.answer("x", "allow", &[], None, "ann".to_owned(), second(2)).unwrap();
@@ -153,15 +153,18 @@ fn the_first_answer_is_told_and_written_down_once() {
     assert!(state.outbox.journal_lines.values().eq([&answer]));
     let other = Resolution { choice: Some("deny".to_owned()), ..answer.clone() };
     let effects = happened(&mut state, 3, BusEvent::DecisionResolved(other));
-    assert_eq!(effects, Effects::default());
+    assert_eq!(effects, StateEffects::default());
     assert_eq!(state.outbox.journal_lines.values().collect::<Vec<_>>(), [&answer]);
-    state.apply(&Entry { at: second(4), what: EntryKind::Journaled(answer.id.clone()) }, &all());
+    state.apply(
+        &StateEntry { at: second(4), what: EntryKind::Journaled(answer.id.clone()) },
+        &all(),
+    );
     assert!(state.outbox.journal_lines.is_empty());
 }
 
 #[test]
 fn answers_are_written_down_in_the_order_in_which_they_were_given() {
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     for (at, id) in [(1, "z"), (2, "a")] {
         happened(&mut state, at, BusEvent::DecisionCreated(inquiry(id, at)));
         let by = "ann".to_owned();
@@ -174,7 +177,7 @@ fn answers_are_written_down_in_the_order_in_which_they_were_given() {
 }
 
 /// Tells whether an event ends the decision that is open.
-fn overtakes(state: &State, event: BusEvent) -> bool {
+fn overtakes(state: &DaemonState, event: BusEvent) -> bool {
     let mut state = state.clone();
     let effects = happened(&mut state, 20, event);
     assert_eq!(!effects.answers.is_empty(), state.inquiries.open().count() == 0);
@@ -183,7 +186,7 @@ fn overtakes(state: &State, event: BusEvent) -> bool {
 
 #[test]
 fn a_decision_is_dismissed_when_the_agent_goes_on() {
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     let mut asked = inquiry("x", 10);
     asked.digest = Some("abcdef".to_owned());
     happened(&mut state, 10, BusEvent::DecisionCreated(asked));
@@ -206,9 +209,9 @@ fn a_decision_is_dismissed_when_the_agent_goes_on() {
     assert!(overtakes(&state, BusEvent::AgentGone(report(12))));
     let other = AgentReport { agent: "b".to_owned(), ..report(12) };
     assert!(!overtakes(&state, BusEvent::AgentIdle(other)), "another agent");
-    let told = AgentReport { source: Source::Notification, ..report(12) };
+    let told = AgentReport { source: StateSource::Notification, ..report(12) };
     assert!(!overtakes(&state, BusEvent::AgentInput(told)), "anybody can say so");
-    let log = AgentReport { source: Source::Log, ..report(12) };
+    let log = AgentReport { source: StateSource::Log, ..report(12) };
     assert!(!overtakes(&state, BusEvent::AgentIdle(log.clone())), "it is outranked");
     let broken_off = AgentReport { broken_off: true, ..log };
     assert!(overtakes(&state, BusEvent::AgentIdle(broken_off)));
@@ -216,18 +219,18 @@ fn a_decision_is_dismissed_when_the_agent_goes_on() {
 
 #[test]
 fn a_command_that_runs_was_allowed_elsewhere() {
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     let digest = "ab".repeat(32);
     let call = digest[..32].to_owned();
-    let asked = Inquiry { digest: Some(digest), ..inquiry("x", 10) };
-    let other = Inquiry { digest: Some("cd".repeat(32)), ..inquiry("y", 10) };
+    let asked = ApprovalRequest { digest: Some(digest), ..inquiry("x", 10) };
+    let other = ApprovalRequest { digest: Some("cd".repeat(32)), ..inquiry("y", 10) };
     happened(&mut state, 10, BusEvent::DecisionCreated(asked.clone()));
     happened(&mut state, 10, BusEvent::DecisionCreated(other));
     let prompt_type = PromptType::Permission;
     let of_call = AgentReport { call: Some(call), ..report(10) };
     let asks = BusEvent::AgentPrompt(AgentPrompt { report: of_call, prompt_type });
     happened(&mut state, 10, asks.clone());
-    happened(&mut state, 12, crate::inquiries::call_runs(&asked, second(12)));
+    happened(&mut state, 12, crate::approval_requests::call_runs(&asked, second(12)));
     let open: Vec<&str> = state.inquiries.open().map(|open| open.id.as_str()).collect();
     assert_eq!(open, ["y"], "the other call is still asked about");
     assert_eq!(state.agents.get("a").unwrap().state, AgentState::Working);
@@ -239,8 +242,8 @@ fn a_command_that_runs_was_allowed_elsewhere() {
 
 #[test]
 fn a_gate_is_about_no_agent() {
-    let mut state = State::default();
-    let gate = Inquiry { kind: InquiryKind::Gate, ..inquiry("x", 10) };
+    let mut state = DaemonState::default();
+    let gate = ApprovalRequest { kind: ApprovalKind::Gate, ..inquiry("x", 10) };
     assert_eq!(notices(&mut state, 10, BusEvent::DecisionCreated(gate)), 1);
     assert!(state.agents.get("a").is_none());
     assert!(!overtakes(&state, BusEvent::AgentIdle(report(12))));
@@ -249,7 +252,7 @@ fn a_gate_is_about_no_agent() {
 
 #[test]
 fn an_agent_that_asks_for_a_person_gets_a_decision_with_the_event_itself() {
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     let record = Some(RecordId::from_text("r"));
     let signal = AgentSignal {
         report: AgentReport { record, ..report(10) },
@@ -269,16 +272,16 @@ fn an_agent_that_asks_for_a_person_gets_a_decision_with_the_event_itself() {
 
 #[test]
 fn a_session_that_a_host_has_for_itself_is_no_agent() {
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     let of = |session: &str, at, source| {
         let (host, session) = (Some("codex".to_owned()), Some(session.to_owned()));
         AgentReport { host, session, source, ..report(at) }
     };
-    happened(&mut state, 1, BusEvent::AgentWorking(of("own", 1, Source::Hook)));
-    let title = BusEvent::AgentIdle(of("title", 2, Source::Notification));
+    happened(&mut state, 1, BusEvent::AgentWorking(of("own", 1, StateSource::Hook)));
+    let title = BusEvent::AgentIdle(of("title", 2, StateSource::Notification));
     let effects = happened(&mut state, 2, title);
-    let dropped = Some(Why::OtherSession.words());
-    assert_eq!(effects, Effects { dropped, ..Effects::default() });
+    let dropped = Some(DropReason::OtherSession.words());
+    assert_eq!(effects, StateEffects { dropped, ..StateEffects::default() });
     assert_eq!(state.agents.iter().count(), 1);
     assert_eq!(state.agents.get("a").unwrap().state, AgentState::Working);
 }
@@ -289,7 +292,7 @@ fn an_agent_inside_an_agent_is_another() {
         let (host, session) = (Some("claude-code".to_owned()), Some(session.to_owned()));
         event(AgentReport { host, session, ..report(at) })
     };
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     happened(&mut state, 1, of("outer", 1, BusEvent::AgentWorking));
     happened(&mut state, 2, of("inner", 2, BusEvent::AgentWorking));
     happened(&mut state, 3, of("inner", 3, BusEvent::AgentExited));
@@ -303,7 +306,7 @@ fn an_agent_inside_an_agent_is_another() {
 #[test]
 fn a_state_survives_json_and_a_fold_is_a_fold() {
     let event = |event| EntryKind::Happened(Box::new(event));
-    let entries: Vec<Entry> = [
+    let entries: Vec<StateEntry> = [
         event(BusEvent::AgentWorking(report(1))),
         event(BusEvent::DecisionCreated(inquiry("x", 2))),
         event(prompt(2)),
@@ -312,12 +315,12 @@ fn a_state_survives_json_and_a_fold_is_a_fold() {
         event(BusEvent::AgentIdle(report(5))),
     ]
     .into_iter()
-    .map(|what| Entry { at: second(9), what })
+    .map(|what| StateEntry { at: second(9), what })
     .collect();
-    let mut whole = State::default();
+    let mut whole = DaemonState::default();
     for (cut, entry) in entries.iter().enumerate() {
         let text = serde_json::to_string(&whole).unwrap();
-        let mut resumed: State = serde_json::from_str(&text).unwrap();
+        let mut resumed: DaemonState = serde_json::from_str(&text).unwrap();
         assert_eq!(resumed, whole);
         for entry in &entries[cut..] {
             let text = serde_json::to_string(entry).unwrap();
@@ -333,10 +336,10 @@ fn a_state_survives_json_and_a_fold_is_a_fold() {
 }
 
 /// Allows a call again in the session `s` of `a`.
-fn with_standing(state: &mut State) -> Inquiry {
+fn with_standing(state: &mut DaemonState) -> ApprovalRequest {
     let in_session = AgentReport { session: Some("s".to_owned()), ..report(1) };
     happened(state, 1, BusEvent::AgentWorking(in_session));
-    let inquiry = Inquiry {
+    let inquiry = ApprovalRequest {
         tool: Some("Shell".to_owned()),
         digest: Some("d".to_owned()),
         ..inquiry("abc", 2)
@@ -351,14 +354,15 @@ fn with_standing(state: &mut State) -> Inquiry {
 
 #[test]
 fn an_answer_stands_for_exactly_the_same_call_of_the_session() {
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     let asked = with_standing(&mut state);
-    let stands =
-        |inquiry: &Inquiry, session| state.inquiries.standing_for(inquiry, session).is_some();
+    let stands = |inquiry: &ApprovalRequest, session| {
+        state.inquiries.standing_for(inquiry, session).is_some()
+    };
     assert!(stands(&asked, Some("s")));
     assert!(!stands(&asked, Some("t")), "another session");
     assert!(!stands(&asked, None));
-    let changed = |change: fn(&mut Inquiry)| {
+    let changed = |change: fn(&mut ApprovalRequest)| {
         let mut other = asked.clone();
         change(&mut other);
         other
@@ -368,7 +372,7 @@ fn an_answer_stands_for_exactly_the_same_call_of_the_session() {
         changed(|other| other.digest = None),
         changed(|other| other.tool = Some("Edit".to_owned())),
         changed(|other| other.agent = "b".to_owned()),
-        changed(|other| other.kind = InquiryKind::Ask),
+        changed(|other| other.kind = ApprovalKind::Ask),
     ] {
         assert!(!stands(&other, Some("s")), "{other:?}");
     }
@@ -379,9 +383,9 @@ fn a_standing_answer_ends_with_the_session_or_when_it_is_revoked() {
     let in_session = |session: &str| AgentReport { session: Some(session.to_owned()), ..report(9) };
     for end in [
         BusEvent::AgentExited(in_session("s")),
-        BusEvent::AgentGone(AgentReport { source: Source::Process, ..report(9) }),
+        BusEvent::AgentGone(AgentReport { source: StateSource::Process, ..report(9) }),
         BusEvent::AgentIdle(AgentReport { fresh: true, ..in_session("t") }),
-        BusEvent::DecisionRevoked(anyhook_model::inquiry::Claim {
+        BusEvent::DecisionRevoked(anyhook_model::approval_request::Claim {
             id: RecordId::from_text("abc"),
             agent: "a".to_owned(),
             by: "ann".to_owned(),
@@ -389,7 +393,7 @@ fn a_standing_answer_ends_with_the_session_or_when_it_is_revoked() {
             process: None,
         }),
     ] {
-        let mut state = State::default();
+        let mut state = DaemonState::default();
         with_standing(&mut state);
         happened(&mut state, 8, BusEvent::AgentWorking(in_session("s")));
         assert_eq!(state.inquiries.standing().count(), 1);
@@ -400,8 +404,8 @@ fn a_standing_answer_ends_with_the_session_or_when_it_is_revoked() {
 
 #[test]
 fn only_an_allowed_call_can_be_allowed_again() {
-    let mut state = State::default();
-    let asked = Inquiry { digest: Some("d".to_owned()), ..inquiry("abc", 1) };
+    let mut state = DaemonState::default();
+    let asked = ApprovalRequest { digest: Some("d".to_owned()), ..inquiry("abc", 1) };
     happened(&mut state, 1, BusEvent::DecisionCreated(asked));
     happened(&mut state, 1, BusEvent::DecisionCreated(inquiry("xyz", 1)));
     let may = |id: &str, choice: &str| {
@@ -416,7 +420,7 @@ fn only_an_allowed_call_can_be_allowed_again() {
 
 #[test]
 fn an_agent_is_told_of_by_its_name() {
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     let known = AgentReport {
         agent: "codex:s".to_owned(),
         host: Some("codex".to_owned()),
@@ -428,7 +432,7 @@ fn an_agent_is_told_of_by_its_name() {
     assert_eq!(state.agent_name("codex:s").as_deref(), Some("codex-shop"));
     let by_hand = AgentReport {
         agent: "codex-shop".to_owned(),
-        source: Source::Notification,
+        source: StateSource::Notification,
         at: Some(second(2)),
         ..AgentReport::default()
     };
@@ -439,10 +443,10 @@ fn an_agent_is_told_of_by_its_name() {
 
 #[test]
 fn a_claim_takes_the_notice_back_and_is_told_with_the_answer() {
-    let mut state = State::default();
+    let mut state = DaemonState::default();
     happened(&mut state, 1, BusEvent::DecisionCreated(inquiry("abc", 1)));
     assert_eq!(state.outbox.notices.len(), 1);
-    let claim = anyhook_model::inquiry::Claim {
+    let claim = anyhook_model::approval_request::Claim {
         id: RecordId::from_text("abc"),
         agent: "a".to_owned(),
         by: "ann".to_owned(),

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhook_testkit::{Ran, TestEnv, begin, finish, programs, run};
+use anyhook_testkit::{CommandRun, TestEnv, begin, finish, programs, run};
 use rustix::fs::{OFlags, fcntl_setfl};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn before_tool(command: &str) -> Value {
     })
 }
 
-fn claude(environment: &TestEnv, more: &[&str], event: &Value) -> Ran {
+fn claude(environment: &TestEnv, more: &[&str], event: &Value) -> CommandRun {
     run(call(environment, more), event.to_string().as_bytes())
 }
 
@@ -93,7 +93,7 @@ fn an_event_that_never_ends_is_refused_at_the_deadline() {
     }
 }
 
-fn hanging(environment: &TestEnv, host: &str, event: &Value) -> Ran {
+fn hanging(environment: &TestEnv, host: &str, event: &Value) -> CommandRun {
     let mut command = environment.command(&["hook", host, "--deadline-ms", "300"]);
     command.env("ANYHOOK_FAULT", "hook.hangs");
     let began = Instant::now();

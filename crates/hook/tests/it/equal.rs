@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhook_testkit::{Ran, TestEnv, begin, finish, wait_until, write};
+use anyhook_testkit::{CommandRun, TestEnv, begin, finish, wait_until, write};
 use serde_json::{Value, json};
 
 use crate::{both, environment};
@@ -50,7 +50,8 @@ fn compare(worlds: &[TestEnv; 2], calls: &[(&[&str], String)]) {
         let answer = |(arguments, payload): &(&[&str], String)| {
             // A payload may name the project.
             let payload = payload.replace("[ROOT]", &environment.root().to_string_lossy());
-            let Ran { code, stdout, stderr } = environment.run_with_input(arguments, payload);
+            let CommandRun { code, stdout, stderr } =
+                environment.run_with_input(arguments, payload);
             json!([arguments, code, stdout, stderr]).to_string()
         };
         let answers: Vec<String> = calls.iter().map(answer).collect();

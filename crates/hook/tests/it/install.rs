@@ -5,14 +5,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhook_testkit::{Ran, TestEnv, programs, run};
+use anyhook_testkit::{CommandRun, TestEnv, programs, run};
 
 use crate::{SMALL, both, environment};
 
 const AGENTS: [&str; 4] = ["claude-code", "codex", "gemini-cli", "opencode"];
 
 /// Runs a program with arguments in an environment; no agent is on the `PATH`.
-fn run_at(environment: &TestEnv, program: &Path, arguments: &[&str]) -> Ran {
+fn run_at(environment: &TestEnv, program: &Path, arguments: &[&str]) -> CommandRun {
     let usual = environment.command(arguments);
     let mut command = Command::new(program);
     command.args(arguments).current_dir(environment.project()).env_clear();
@@ -22,7 +22,7 @@ fn run_at(environment: &TestEnv, program: &Path, arguments: &[&str]) -> Ran {
 }
 
 /// Runs a program with arguments, for all agents.
-fn all(environment: &TestEnv, program: &Path, arguments: &[&str]) -> Ran {
+fn all(environment: &TestEnv, program: &Path, arguments: &[&str]) -> CommandRun {
     let arguments: Vec<&str> = arguments.iter().copied().chain(AGENTS).collect();
     let ran = run_at(environment, program, &arguments);
     assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");

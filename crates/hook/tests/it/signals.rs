@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use anyhook_testkit::{Ran, TestEnv, begin, finish, programs, wait_until};
+use anyhook_testkit::{CommandRun, TestEnv, begin, finish, programs, wait_until};
 use serde_json::json;
 
 use crate::{SMALL, environment};
@@ -35,7 +35,7 @@ fn send(signal: &str, process: &str) -> bool {
 
 /// Starts a call, sends it a signal while its hook runs, and returns what came of it; no process of
 /// the hook is left then.
-fn interrupt(environment: &TestEnv, command: Command, signal: &str) -> Ran {
+fn interrupt(environment: &TestEnv, command: Command, signal: &str) -> CommandRun {
     let event = json!({
         "event_type": "before_tool", "session_id": "s", "cwd": environment.project(),
         "tool_name": "Shell", "tool_input": {"command": "ls"}

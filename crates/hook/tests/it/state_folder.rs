@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhook_testkit::{Ran, TestEnv, begin, finish, programs, wait_within};
+use anyhook_testkit::{CommandRun, TestEnv, begin, finish, programs, wait_within};
 use serde_json::json;
 
 use crate::{SMALL, environment};
@@ -34,7 +34,7 @@ fn with_state() -> TestEnv {
     environment
 }
 
-fn call(environment: &TestEnv, event: &str, command: &str) -> Ran {
+fn call(environment: &TestEnv, event: &str, command: &str) -> CommandRun {
     send(
         environment,
         &json!({
@@ -45,7 +45,7 @@ fn call(environment: &TestEnv, event: &str, command: &str) -> Ran {
 }
 
 /// Sends an event; an answer that does not come in time fails the test.
-fn send(environment: &TestEnv, event: &serde_json::Value) -> Ran {
+fn send(environment: &TestEnv, event: &serde_json::Value) -> CommandRun {
     let command = environment.command(&["hook", "agent-hooks"]);
     let mut child = begin(command, event.to_string().as_bytes());
     let mut ended = false;

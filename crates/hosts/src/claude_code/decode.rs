@@ -1,15 +1,15 @@
 //! A payload of Claude Code as events.
 
-use anyhook_model::json::{PassedOn, Role};
+use anyhook_model::json::{FieldRole, OpaqueField};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 
-use super::facts::{OTHER_TOOLS, TOOLS};
+use super::capabilities::{OTHER_TOOLS, TOOLS};
 use crate::common::{Common, PromptSource};
 
 /// What is in a payload only for hooks.
-pub const PASSED_ON: &[PassedOn] = &[
-    PassedOn { path: &["tool_input"], role: Role::Input },
-    PassedOn { path: &["tool_response"], role: Role::Other },
+pub const OPAQUE_FIELDS: &[OpaqueField] = &[
+    OpaqueField { path: &["tool_input"], role: FieldRole::Input },
+    OpaqueField { path: &["tool_response"], role: FieldRole::Other },
 ];
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {

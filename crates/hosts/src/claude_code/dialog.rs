@@ -4,12 +4,12 @@ use anyhook_model::PromptType;
 
 use anyhook_model::Key;
 
-use crate::dialog::{About, Dialog, Grid, Known, steps};
+use crate::dialog::{Dialog, Grid, KnownDialog, SubjectLocation, steps};
 
 const CONFIRM: Option<&str> = Some("Enter to confirm · Esc to cancel");
 
-const KNOWN: [Known; 6] = [
-    Known {
+const KNOWN: [KnownDialog; 6] = [
+    KnownDialog {
         name: "trust",
         prompt_type: PromptType::Permission,
         title: "Is this a project you created or one you trust?",
@@ -17,9 +17,9 @@ const KNOWN: [Known; 6] = [
         question: "Claude Code asks whether to trust this folder",
         allow: Some("Yes, I trust this folder"),
         deny: Some("No, exit"),
-        about: About::Below("Accessing workspace:"),
+        about: SubjectLocation::Below("Accessing workspace:"),
     },
-    Known {
+    KnownDialog {
         name: "bypass_permissions",
         prompt_type: PromptType::Permission,
         title: "running in Bypass Permissions mode",
@@ -27,9 +27,9 @@ const KNOWN: [Known; 6] = [
         question: "Claude Code asks whether it may run without asking for permission",
         allow: Some("Yes, I accept"),
         deny: Some("No, exit"),
-        about: About::Nothing,
+        about: SubjectLocation::Nothing,
     },
-    Known {
+    KnownDialog {
         name: "api_key",
         prompt_type: PromptType::Permission,
         title: "Do you want to use this API key?",
@@ -37,9 +37,9 @@ const KNOWN: [Known; 6] = [
         question: "Claude Code asks whether it may use the API key from its environment",
         allow: Some("Yes"),
         deny: Some("No"),
-        about: About::Nothing,
+        about: SubjectLocation::Nothing,
     },
-    Known {
+    KnownDialog {
         name: "mcp_server",
         prompt_type: PromptType::Permission,
         title: "New MCP server found in this project: ",
@@ -47,9 +47,9 @@ const KNOWN: [Known; 6] = [
         question: "Claude Code asks whether it may use one of the project's MCP servers",
         allow: Some("Use this MCP server"),
         deny: Some("Continue without using this MCP server"),
-        about: About::After("found in this project: "),
+        about: SubjectLocation::After("found in this project: "),
     },
-    Known {
+    KnownDialog {
         name: "login",
         prompt_type: PromptType::Other,
         title: "Select login method:",
@@ -57,10 +57,10 @@ const KNOWN: [Known; 6] = [
         question: "Claude Code asks how to log in",
         allow: None,
         deny: None,
-        about: About::Nothing,
+        about: SubjectLocation::Nothing,
     },
     // At its very first start it cannot be left.
-    Known {
+    KnownDialog {
         name: "login",
         prompt_type: PromptType::Other,
         title: "Select login method:",
@@ -68,7 +68,7 @@ const KNOWN: [Known; 6] = [
         question: "Claude Code asks how to log in",
         allow: None,
         deny: None,
-        about: About::Nothing,
+        about: SubjectLocation::Nothing,
     },
 ];
 

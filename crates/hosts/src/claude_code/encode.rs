@@ -4,78 +4,78 @@ use anyhook_model::{Effect, Event, EventKind, Host, PromptType, Reply, Verdict};
 use serde_json::{Value, json};
 
 use super::PROTOCOL;
-use crate::say::{Saying, reason};
+use crate::reply_builder::{ReplyBuilder, reason};
 
 pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
     let native = event.native_name.as_deref().unwrap_or("");
-    let mut saying = Saying::default();
+    let mut builder = ReplyBuilder::default();
     match event.kind {
-        EventKind::BeforeTool => before_tool(verdict, &mut saying),
-        EventKind::PermissionRequest => permission(event, verdict, &mut saying),
+        EventKind::BeforeTool => before_tool(verdict, &mut builder),
+        EventKind::PermissionRequest => permission(event, verdict, &mut builder),
         EventKind::AfterTool | EventKind::AfterToolFailure | EventKind::BeforeAgent => {
-            block(verdict, &mut saying);
-            saying.say_context(verdict);
+            block(verdict, &mut builder);
+            builder.say_context(verdict);
         }
         EventKind::BeforeStop | EventKind::SubagentStop => {
-            block(verdict, &mut saying);
+            block(verdict, &mut builder);
             // Context alone would keep the agent from stopping.
             if let Some(context) = &verdict.context {
-                saying.say("systemMessage", context.as_str());
-                saying.lose("additional_context", "a message to the user");
+                builder.set("systemMessage", context.as_str());
+                builder.record_loss("additional_context", "a message to the user");
             }
         }
         EventKind::PreCompact => {
-            block(verdict, &mut saying);
-            saying.lose_context(verdict);
+            block(verdict, &mut builder);
+            builder.record_context_loss(verdict);
         }
         EventKind::SessionStart | EventKind::SubagentStart => {
             // Neither can be stopped; the reason goes where it can be read.
             let mut told = verdict.context.clone();
             if verdict.is_block() {
                 let reason = reason(verdict);
-                saying.say("systemMessage", reason.as_str());
-                saying.lose("deny", "the reason, shown to the user and the model");
+                builder.set("systemMessage", reason.as_str());
+                builder.record_loss("deny", "the reason, shown to the user and the model");
                 told = Some(
                     told.map_or_else(|| reason.clone(), |context| format!("{reason}\n\n{context}")),
                 );
             }
             if let Some(told) = told {
-                saying.say_specific("additionalContext", told);
+                builder.say_specific("additionalContext", told);
             }
         }
         _ => {
             if verdict.is_block() {
-                saying.say("systemMessage", reason(verdict));
-                saying.lose("deny", "a message to the user");
+                builder.set("systemMessage", reason(verdict));
+                builder.record_loss("deny", "a message to the user");
             }
-            saying.lose_context(verdict);
+            builder.record_context_loss(verdict);
         }
     }
-    saying.warn(verdict);
-    saying.reply(native)
+    builder.warn(verdict);
+    builder.reply(native)
 }
 
-fn before_tool(verdict: &Verdict, saying: &mut Saying) {
+fn before_tool(verdict: &Verdict, builder: &mut ReplyBuilder) {
     if let Some(effect) = verdict.effect {
-        saying.say_specific("permissionDecision", effect.word());
+        builder.say_specific("permissionDecision", effect.word());
         let why = match effect {
             Effect::Allow => verdict.reason.clone(),
             Effect::Ask | Effect::Deny => Some(reason(verdict)),
         };
         if let Some(why) = why {
-            saying.say_specific("permissionDecisionReason", why);
+            builder.say_specific("permissionDecisionReason", why);
         }
     }
     if let Some(input) = &verdict.native_input {
-        saying.say_specific("updatedInput", input.clone());
+        builder.say_specific("updatedInput", input.clone());
     }
-    saying.say_context(verdict);
+    builder.say_context(verdict);
 }
 
-fn permission(event: &Event, verdict: &Verdict, saying: &mut Saying) {
+fn permission(event: &Event, verdict: &Verdict, builder: &mut ReplyBuilder) {
     match verdict.effect {
         Some(Effect::Deny) => {
-            saying
+            builder
                 .say_specific("decision", json!({"behavior": "deny", "message": reason(verdict)}));
         }
         Some(Effect::Allow) => {
@@ -83,16 +83,19 @@ fn permission(event: &Event, verdict: &Verdict, saying: &mut Saying) {
             if let Some(input) = verdict.native_input.as_ref().or_else(|| unchanged(event)) {
                 decision["updatedInput"] = input.clone();
             }
-            saying.say_specific("decision", decision);
+            builder.say_specific("decision", decision);
         }
         // The host's own question is what `ask` wants.
         Some(Effect::Ask) | None => {
             if verdict.native_input.is_some() {
-                saying.lose("modified_input", "the host's own prompt, about the original input");
+                builder.record_loss(
+                    "modified_input",
+                    "the host's own prompt, about the original input",
+                );
             }
         }
     }
-    saying.lose_context(verdict);
+    builder.record_context_loss(verdict);
 }
 
 /// Returns the input of a call that is a dialog of its own, as that of a plan: without an input the
@@ -103,13 +106,13 @@ fn unchanged(event: &Event) -> Option<&Value> {
     is_dialog.then(|| tool.native.as_ref().map_or(&tool.input, |native| &native.tool_input))
 }
 
-fn block(verdict: &Verdict, saying: &mut Saying) {
+fn block(verdict: &Verdict, builder: &mut ReplyBuilder) {
     match verdict.effect {
         Some(Effect::Deny) => {
-            saying.say("decision", "block");
-            saying.say("reason", reason(verdict));
+            builder.set("decision", "block");
+            builder.set("reason", reason(verdict));
         }
-        Some(Effect::Ask) => saying.lose("ask", "nothing: there is no one to ask here"),
+        Some(Effect::Ask) => builder.record_loss("ask", "nothing: there is no one to ask here"),
         Some(Effect::Allow) | None => {}
     }
 }

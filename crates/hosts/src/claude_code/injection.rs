@@ -10,8 +10,10 @@ use serde_json::json;
 
 use super::settings::{EVENTS, handler};
 use crate::launch::arguments_of;
-use crate::wiring::json_hooks::{self, Handler, Matched};
-use crate::wiring::{Displaced, Emission, Injection, PERMISSION_SECONDS, SettingsError, Start};
+use crate::wiring::json_hooks::{self, Handler, MatcherGroup};
+use crate::wiring::{
+    AgentStart, DisplacedSettings, InjectedSignal, Injection, PERMISSION_SECONDS, SettingsError,
+};
 
 /// Seconds that one that tells something may take; it needs a few milliseconds.
 const TIMEOUT: u32 = 10;
@@ -19,25 +21,25 @@ const TIMEOUT: u32 = 10;
 /// The option that names further settings.
 const OPTION: &str = "--settings";
 
-pub fn inject(start: &Start<'_>) -> Result<Injection, SettingsError> {
+pub fn inject(start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
     let path = Path::new("the file of --settings");
     let handlers: Vec<Handler> =
         EVENTS.iter().map(|event| handler(event, start.call, PERMISSION_SECONDS)).collect();
     let text = json_hooks::wire(path, start.displaced, "claude-code", &handlers)?;
-    let told = |emission: Emission| {
+    let told = |emission: InjectedSignal| {
         let command = emission.command(start.agent_id, start.call);
         json!({"type": "command", "command": command, "timeout": TIMEOUT})
     };
     let groups = [
-        Matched {
+        MatcherGroup {
             matcher: "idle_prompt",
-            handler: told(Emission::Idle),
-            is_ours: |command| Emission::Idle.is_told_by(command),
+            handler: told(InjectedSignal::Idle),
+            is_ours: |command| InjectedSignal::Idle.is_told_by(command),
         },
-        Matched {
+        MatcherGroup {
             matcher: "permission_prompt",
-            handler: told(Emission::Permission),
-            is_ours: |command| Emission::Permission.is_told_by(command),
+            handler: told(InjectedSignal::Permission),
+            is_ours: |command| InjectedSignal::Permission.is_told_by(command),
         },
     ];
     let text = json_hooks::add_matched(path, Some(&text), "Notification", &groups)?;
@@ -56,7 +58,7 @@ fn signals() -> Vec<String> {
 }
 
 /// Returns the settings that a command line names itself.
-pub fn displaced(run: &str) -> Option<Displaced> {
+pub fn displaced(run: &str) -> Option<DisplacedSettings> {
     let arguments = arguments_of(run);
     let place = arguments.iter().rposition(|word| {
         word == OPTION || word.strip_prefix(OPTION).is_some_and(|rest| rest.starts_with('='))
@@ -66,9 +68,9 @@ pub fn displaced(run: &str) -> Option<Displaced> {
         None => arguments.get(place + 1)?,
     };
     Some(if value.trim_start().starts_with('{') {
-        Displaced::Text(value.to_owned())
+        DisplacedSettings::Text(value.to_owned())
     } else {
-        Displaced::File(value.into())
+        DisplacedSettings::File(value.into())
     })
 }
 
@@ -76,13 +78,13 @@ pub fn displaced(run: &str) -> Option<Displaced> {
 mod tests {
     use serde_json::Value;
 
-    use crate::wiring::Call;
+    use crate::wiring::HookInvocation;
 
     use super::*;
 
     fn tried(agent_id: &str, displaced: Option<&str>) -> Result<Injection, SettingsError> {
-        let call = Call::to("/x/anyhook");
-        inject(&Start { agent_id, folder: Path::new("/f"), displaced, call: &call })
+        let call = HookInvocation::to("/x/anyhook");
+        inject(&AgentStart { agent_id, folder: Path::new("/f"), displaced, call: &call })
     }
 
     fn injected(agent_id: &str, displaced: Option<&str>) -> String {
@@ -208,13 +210,16 @@ mod tests {
 
     #[test]
     fn settings_of_the_command_line_are_kept() {
-        let file = |path: &str| Some(Displaced::File(path.into()));
+        let file = |path: &str| Some(DisplacedSettings::File(path.into()));
         for (run, found) in [
             ("claude", None),
             ("claude --settings mine.json --model x", file("mine.json")),
             ("claude --settings='/a b/s.json'", file("/a b/s.json")),
             ("X=1 claude --settings one --settings two", file("two")),
-            (r#"claude --settings '{"a": 1}'"#, Some(Displaced::Text(r#"{"a": 1}"#.to_owned()))),
+            (
+                r#"claude --settings '{"a": 1}'"#,
+                Some(DisplacedSettings::Text(r#"{"a": 1}"#.to_owned())),
+            ),
             ("claude --settings", None),
             ("echo --settings x && claude", None),
         ] {

@@ -10,15 +10,17 @@ use anyhook_model::{FailureKind, Host};
 use jiff::Timestamp;
 
 use super::PROTOCOL;
-use super::transcript::entry::{Entry, Said, text_of};
-use crate::log::{Doing, LogForm, LogHomes, LogPlace, LogSays, LogState, failure_kind};
+use super::transcript::entry::{TranscriptEntry, UserLine, text_of};
+use crate::log::{
+    Activity, LogFormat, LogLocation, LogObservation, LogRoots, LogState, failure_kind,
+};
 
-pub(super) fn places(homes: &LogHomes) -> Vec<LogPlace> {
-    vec![LogPlace {
+pub(super) fn places(homes: &LogRoots) -> Vec<LogLocation> {
+    vec![LogLocation {
         folder: homes.folder("CLAUDE_CONFIG_DIR", ".claude").join("projects"),
         // What subagents do is in folders below.
         names: &["*", "*.jsonl"],
-        form: LogForm::Lines,
+        form: LogFormat::Lines,
     }]
 }
 
@@ -26,8 +28,8 @@ pub(super) fn begin(file_name: &str) -> LogState {
     LogState::of_session(file_name.trim_end_matches(".jsonl"))
 }
 
-pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogSays> {
-    let entry = Entry { line: 0, fields: state.object(line)? };
+pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservation> {
+    let entry = TranscriptEntry { line: 0, fields: state.object(line)? };
     if entry.flag("isSidechain") {
         return None;
     }
@@ -41,13 +43,17 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogSays> {
             // Also written after a turn that failed, which is no rest.
             let is_over = state.in_turn != Some(false);
             state.in_turn = Some(false);
-            is_over.then(|| LogSays::certain(at, state.rest()))
+            is_over.then(|| LogObservation::certain(at, state.rest()))
         }
         _ => None,
     }
 }
 
-fn user(state: &mut LogState, entry: &Entry, at: Option<Timestamp>) -> Option<LogSays> {
+fn user(
+    state: &mut LogState,
+    entry: &TranscriptEntry,
+    at: Option<Timestamp>,
+) -> Option<LogObservation> {
     let mut has_result = false;
     for result in entry.results() {
         has_result = true;
@@ -57,24 +63,28 @@ fn user(state: &mut LogState, entry: &Entry, at: Option<Timestamp>) -> Option<Lo
     }
     if !has_result {
         match entry.said() {
-            Said::Prompt(_) | Said::StopFeedback => state.waits.clear(),
-            Said::Interruption => {
+            UserLine::Prompt(_) | UserLine::StopFeedback => state.waits.clear(),
+            UserLine::Interruption => {
                 state.in_turn = Some(false);
-                return Some(LogSays::certain(at, state.break_off()));
+                return Some(LogObservation::certain(at, state.break_off()));
             }
             // A compaction may be part of a turn or not; commands of the host's own are not.
-            Said::Summary(_) | Said::Command { .. } | Said::Nothing => return None,
+            UserLine::Summary(_) | UserLine::Command { .. } | UserLine::Nothing => return None,
         }
     }
     state.in_turn = Some(true);
-    Some(LogSays::certain(at, state.at_work()))
+    Some(LogObservation::certain(at, state.at_work()))
 }
 
-fn assistant(state: &mut LogState, entry: &Entry, at: Option<Timestamp>) -> Option<LogSays> {
+fn assistant(
+    state: &mut LogState,
+    entry: &TranscriptEntry,
+    at: Option<Timestamp>,
+) -> Option<LogObservation> {
     let message = entry.message()?;
     if entry.flag("isApiErrorMessage") {
         state.in_turn = Some(false);
-        return Some(LogSays::certain(at, failure(state, entry)));
+        return Some(LogObservation::certain(at, failure(state, entry)));
     }
     if text_of(message, "model") == Some("<synthetic>") {
         return None;
@@ -90,16 +100,16 @@ fn assistant(state: &mut LogState, entry: &Entry, at: Option<Timestamp>) -> Opti
     }
     state.in_turn = Some(true);
     if !calls && ends_turn(message) {
-        return Some(LogSays::likely(at, state.rest()));
+        return Some(LogObservation::likely(at, state.rest()));
     }
-    Some(LogSays::certain(at, state.at_work()))
+    Some(LogObservation::certain(at, state.at_work()))
 }
 
 fn ends_turn(message: &Object) -> bool {
     matches!(text_of(message, "stop_reason"), Some("end_turn" | "stop_sequence" | "refusal"))
 }
 
-fn failure(state: &mut LogState, entry: &Entry) -> Doing {
+fn failure(state: &mut LogState, entry: &TranscriptEntry) -> Activity {
     let words = entry.blocks().find_map(|block| text_of(block, "text")).unwrap_or_default();
     let status = entry.fields.get("apiErrorStatus").and_then(serde_json::Value::as_u64);
     let kind = match entry.text("error") {
@@ -116,8 +126,8 @@ pub(super) fn is_prompt(fields: &Object) -> bool {
     if text_of(fields, "type") != Some("user") {
         return false;
     }
-    let entry = Entry { line: 0, fields: fields.clone() };
+    let entry = TranscriptEntry { line: 0, fields: fields.clone() };
     !entry.flag("isSidechain")
         && entry.results().next().is_none()
-        && matches!(entry.said(), Said::Prompt(_))
+        && matches!(entry.said(), UserLine::Prompt(_))
 }

@@ -1,25 +1,25 @@
 //! Anthropic's Claude Code.
 
+mod capabilities;
 mod decode;
 mod dialog;
+mod disabled;
 mod encode;
-mod facts;
 mod injection;
 mod log;
-mod off;
 mod question;
-mod running;
 mod settings;
+mod shell_command;
 mod transcript;
 mod usage;
 
-use anyhook_model::inquiry::{AgentQuestion, QuestionAnswer};
+use anyhook_model::approval_request::{AgentQuestion, QuestionAnswer};
 use anyhook_model::json::Object;
 use anyhook_model::{Caller, DecodeError, Event, PromptType, Reply, ToolCall, Verdict};
 
 use crate::launch::{self, Launch};
 use crate::log::LogReader;
-use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Limits, Protocol, Warns};
+use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Protocol, TimeLimits, WarningAudience};
 use crate::transcript::TranscriptReader;
 
 /// What its hooks need.
@@ -28,9 +28,9 @@ pub static PROTOCOL: Protocol = Protocol {
     process_names: &["claude", "node", "bun"],
     project_variables: &["CLAUDE_PROJECT_DIR"],
     folder_variables: &["CLAUDE_CONFIG_DIR"],
-    tools: facts::TOOLS,
-    capabilities: facts::CAPABILITIES,
-    passed_on: decode::PASSED_ON,
+    tools: capabilities::TOOLS,
+    capabilities: capabilities::CAPABILITIES,
+    opaque_fields: decode::OPAQUE_FIELDS,
     prompt_tools: &[
         (question::TOOL, PromptType::Question),
         ("ExitPlanMode", PromptType::PlanApproval),
@@ -38,7 +38,7 @@ pub static PROTOCOL: Protocol = Protocol {
     is_answered_by_keys: false,
     // It ends the turn itself after eight blocks in a row.
     stop_cap: Some(8),
-    warns: Warns::Person,
+    warns: WarningAudience::Person,
     late_refusal: &EXIT_CODE_REFUSAL,
     codec: &Codec,
 };
@@ -52,11 +52,11 @@ pub static SPEC: HostSpec = HostSpec {
     package: "@anthropic-ai/claude-code",
     tried_version: "2.1.325",
     session_variables: &["CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID"],
-    special_tools: facts::SPECIAL_TOOLS,
-    other_tools: facts::OTHER_TOOLS,
+    special_tools: capabilities::SPECIAL_TOOLS,
+    other_tools: capabilities::OTHER_TOOLS,
     other_tool_texts: &[("SlashCommand", "command"), ("Workflow", "script")],
-    quirks: facts::QUIRKS,
-    limits: Limits { session_end_ms: 4_500, other_ms: 540_000 },
+    quirks: capabilities::QUIRKS,
+    limits: TimeLimits { session_end_ms: 4_500, other_ms: 540_000 },
     search_order: 1,
     settings: &settings::Settings,
     launch: arguments,
@@ -95,7 +95,7 @@ impl spec::Codec for Codec {
     }
 
     fn running_command<'shell>(&self, shell_argument: &'shell str) -> Option<&'shell str> {
-        Some(running::command(shell_argument))
+        Some(shell_command::command(shell_argument))
     }
 }
 

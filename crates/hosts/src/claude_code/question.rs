@@ -4,16 +4,16 @@
 //! by the text of each question; several are joined by a comma. Free text is taken as well.
 
 use anyhook_model::ToolCall;
-use anyhook_model::inquiry::{AgentQuestion, QuestionAnswer};
+use anyhook_model::approval_request::{AgentQuestion, QuestionAnswer};
 use anyhook_model::json::Object;
 use serde_json::{Value, json};
 
-use crate::question::{self, Form};
+use crate::question::{self, QuestionForm};
 
 /// The tool.
 pub(super) const TOOL: &str = "AskUserQuestion";
 
-const FORM: Form = Form { multiple: "multiSelect", free_text: None };
+const FORM: QuestionForm = QuestionForm { multiple: "multiSelect", free_text: None };
 
 /// Returns the questions of a call; none if one of them cannot be read.
 pub(super) fn questions(call: &ToolCall) -> Vec<AgentQuestion> {

@@ -4,62 +4,79 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{injection, off};
-use crate::command::{Command, CommandFile};
+use super::{disabled, injection};
+use crate::command::{CommandFile, HostCommand};
 use crate::spec;
 use crate::wiring::json_hooks::Handler;
 use crate::wiring::{
-    Call, Displaced, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Start,
-    Texts, Unanswered,
+    AgentStart, DisplacedSettings, HookInvocation, Injection, JsonSettings, SettingsEdits,
+    SettingsError, SettingsScope, SettingsTexts, Unanswered, WiringStatus,
 };
 
 /// Its settings.
 pub(super) struct Settings;
 
-impl spec::Settings for Settings {
-    fn files(&self, scope: &Scope) -> Vec<PathBuf> {
+impl spec::SettingsEditor for Settings {
+    fn files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
         vec![settings(scope).path]
     }
 
-    fn further_files(&self, scope: &Scope) -> Vec<PathBuf> {
-        off::further_files(scope)
+    fn further_files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
+        disabled::further_files(scope)
     }
 
-    fn files_named_in(&self, scope: &Scope, texts: &Texts) -> Vec<PathBuf> {
-        off::plugin_files(scope, texts)
+    fn files_named_in(&self, scope: &SettingsScope, texts: &SettingsTexts) -> Vec<PathBuf> {
+        disabled::plugin_files(scope, texts)
     }
 
-    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
+    fn wire(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+        call: &HookInvocation,
+    ) -> Result<SettingsEdits, SettingsError> {
         let file = settings(scope);
         let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call, 600)).collect();
         let text = file.wire(texts, &handlers)?;
-        Ok(Edits::from([(file.path, Some(text))]))
+        Ok(SettingsEdits::from([(file.path, Some(text))]))
     }
 
-    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
+    fn unwire(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+    ) -> Result<SettingsEdits, SettingsError> {
         settings(scope).unwire(texts)
     }
 
-    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
+    fn inspect(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+    ) -> Result<WiringStatus, SettingsError> {
         let mut found = settings(scope).inspect(texts, EVENTS)?;
-        found.obstacles = off::obstacles(scope, texts)?;
+        found.obstacles = disabled::obstacles(scope, texts)?;
         Ok(found)
     }
 
-    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
+    fn inject(&self, start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
         injection::inject(start)
     }
 
     fn displaced(
         &self,
-        _scope: &Scope,
+        _scope: &SettingsScope,
         run: &str,
         _variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<Displaced> {
+    ) -> Option<DisplacedSettings> {
         injection::displaced(run)
     }
 
-    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+    fn command_file(
+        &self,
+        scope: &SettingsScope,
+        command: &HostCommand<'_>,
+    ) -> Option<CommandFile> {
         let fields =
             [("description", command.description), ("argument-hint", command.argument_hint)];
         Some(CommandFile {
@@ -91,20 +108,24 @@ pub(super) const EVENTS: &[&str] = &[
 /// The events at which a call that is not answered is refused, where a guard is installed.
 const TOOL_EVENTS: &[&str] = &["PreToolUse", "PermissionRequest"];
 
-pub(super) fn settings(scope: &Scope) -> JsonSettings {
+pub(super) fn settings(scope: &SettingsScope) -> JsonSettings {
     let path = folder(scope).join("settings.json");
     JsonSettings { host: "claude-code", path, tool_events: TOOL_EVENTS }
 }
 
 /// Returns the folder it has for itself.
-pub(super) fn folder(scope: &Scope) -> PathBuf {
+pub(super) fn folder(scope: &SettingsScope) -> PathBuf {
     match &scope.project {
         Some(project) => project.join(".claude"),
         None => scope.folder("CLAUDE_CONFIG_DIR", ".claude"),
     }
 }
 
-pub(super) fn handler(event: &&'static str, call: &Call, permission_seconds: u64) -> Handler {
+pub(super) fn handler(
+    event: &&'static str,
+    call: &HookInvocation,
+    permission_seconds: u64,
+) -> Handler {
     let seconds = match *event {
         // At the end of a session the host waits only a moment.
         "SessionEnd" => 5,

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::transcript::{Transcript, TranscriptPayload};
-use entry::{Entry, Fate, Said, text_of};
+use entry::{CallFate, TranscriptEntry, UserLine, text_of};
 
 /// Reads a transcript of a session or of a subagent.
 ///
@@ -28,7 +28,7 @@ use entry::{Entry, Fate, Said, text_of};
 /// before it asked hooks (no such tool, an input that does not fit) has nothing: so hooks saw it.
 /// Calls that ran side by side come in the order of their lines, which may not be that of hooks.
 pub(super) fn read(bytes: &[u8]) -> Transcript {
-    let mut reader = Reader::default();
+    let mut reader = SessionReader::default();
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         reader.line(index + 1, line);
     }
@@ -36,7 +36,7 @@ pub(super) fn read(bytes: &[u8]) -> Transcript {
 }
 
 #[derive(Debug, Default)]
-struct Reader {
+struct SessionReader {
     payloads: Vec<TranscriptPayload>,
     problems: Vec<String>,
     /// Whether any line was one of a transcript.
@@ -102,7 +102,7 @@ struct Thread {
 #[derive(Debug, Default)]
 struct Message {
     id: Option<String>,
-    place: Place,
+    place: PayloadOrigin,
     /// Its last text: what hooks get, though there may be more.
     text: String,
     calls: bool,
@@ -112,27 +112,27 @@ struct Message {
 
 /// Where a payload comes from, and the fields that all have in common.
 #[derive(Clone, Debug, Default)]
-struct Place {
+struct PayloadOrigin {
     line: usize,
     at: Option<Timestamp>,
     common: Object,
 }
 
-impl Reader {
+impl SessionReader {
     fn line(&mut self, line: usize, bytes: &[u8]) {
         if bytes.trim_ascii().is_empty() {
             return;
         }
         match json::read(bytes) {
             Ok(ReadValue { value: Value::Object(fields), .. }) => {
-                self.entry(&Entry { line, fields });
+                self.entry(&TranscriptEntry { line, fields });
             }
             Ok(_) => self.problems.push(format!("line {line}: not a JSON object")),
             Err(error) => self.problems.push(format!("line {line}: not valid JSON: {error}")),
         }
     }
 
-    fn entry(&mut self, entry: &Entry) {
+    fn entry(&mut self, entry: &TranscriptEntry) {
         let (Some(kind), Some(session_id)) = (entry.text("type"), entry.text("sessionId")) else {
             return;
         };
@@ -162,7 +162,7 @@ impl Reader {
     }
 
     /// Starts the session with its first line, or the first since it was left.
-    fn begin(&mut self, entry: &Entry) {
+    fn begin(&mut self, entry: &TranscriptEntry) {
         let source = match self.phase {
             Phase::Running => return,
             Phase::Before if entry.has_parent() => "resume",
@@ -172,14 +172,14 @@ impl Reader {
         self.start(entry, source);
     }
 
-    fn start(&mut self, entry: &Entry, source: &str) {
+    fn start(&mut self, entry: &TranscriptEntry, source: &str) {
         self.stop(&Who::Session);
         self.phase = Phase::Running;
         self.prompt_id = None;
         self.push(self.place(entry), "SessionStart", json!({"source": source}));
     }
 
-    fn end(&mut self, entry: &Entry) {
+    fn end(&mut self, entry: &TranscriptEntry) {
         if self.phase == Phase::Running {
             self.stop(&Who::Session);
             self.phase = Phase::Ended;
@@ -188,7 +188,7 @@ impl Reader {
     }
 
     /// Takes what a hook's line tells of the session's start, which may have a payload already.
-    fn start_told(&mut self, entry: &Entry, source: &str) {
+    fn start_told(&mut self, entry: &TranscriptEntry, source: &str) {
         let run = entry.fields.get("attachment").unwrap_or(&Value::Null);
         let run = run.get("toolUseID").and_then(Value::as_str).or(entry.text("toolUseID"));
         if run.is_some() && self.start_told_by.as_deref() == run {
@@ -203,7 +203,7 @@ impl Reader {
         }
     }
 
-    fn user(&mut self, entry: &Entry) {
+    fn user(&mut self, entry: &TranscriptEntry) {
         if entry.results().next().is_some() {
             for result in entry.results() {
                 self.result(entry, result);
@@ -212,27 +212,27 @@ impl Reader {
         }
         let who = who(entry);
         match entry.said() {
-            Said::StopFeedback => {
+            UserLine::StopFeedback => {
                 self.stop(&who);
                 self.thread(who).stop_blocked = true;
             }
-            Said::Interruption => self.thread(who).message = None,
-            Said::Prompt(prompt) if who == Who::Session => self.prompt(entry, &prompt),
-            Said::Prompt(_) => self.subagent(entry, who),
-            Said::Summary(summary) if who == Who::Session => self.compacted(entry, &summary),
-            Said::Command { name, arguments } => self.command(&name, arguments),
-            Said::Summary(_) | Said::Nothing => {}
+            UserLine::Interruption => self.thread(who).message = None,
+            UserLine::Prompt(prompt) if who == Who::Session => self.prompt(entry, &prompt),
+            UserLine::Prompt(_) => self.subagent(entry, who),
+            UserLine::Summary(summary) if who == Who::Session => self.compacted(entry, &summary),
+            UserLine::Command { name, arguments } => self.command(&name, arguments),
+            UserLine::Summary(_) | UserLine::Nothing => {}
         }
     }
 
-    fn prompt(&mut self, entry: &Entry, prompt: &str) {
+    fn prompt(&mut self, entry: &TranscriptEntry, prompt: &str) {
         self.stop(&Who::Session);
         self.thread(Who::Session).stop_blocked = false;
         self.push(self.place(entry), "UserPromptSubmit", json!({"prompt": prompt}));
     }
 
     /// Takes what a subagent was asked; the first time it starts with that.
-    fn subagent(&mut self, entry: &Entry, who: Who) {
+    fn subagent(&mut self, entry: &TranscriptEntry, who: Who) {
         self.stop(&who);
         let next = self.payloads.len();
         let has_name = who != Who::Nameless;
@@ -244,7 +244,7 @@ impl Reader {
         }
     }
 
-    fn compacted(&mut self, entry: &Entry, summary: &str) {
+    fn compacted(&mut self, entry: &TranscriptEntry, summary: &str) {
         if let Some(trigger) = self.compaction.take() {
             let place = self.place(entry);
             self.push(place.clone(), "SessionStart", json!({"source": "compact"}));
@@ -269,7 +269,7 @@ impl Reader {
         }
     }
 
-    fn system(&mut self, entry: &Entry) {
+    fn system(&mut self, entry: &TranscriptEntry) {
         if let Some(prompt) = entry.blocked_prompt() {
             return self.prompt(entry, prompt);
         }
@@ -288,7 +288,7 @@ impl Reader {
         }
     }
 
-    fn attachment(&mut self, entry: &Entry) {
+    fn attachment(&mut self, entry: &TranscriptEntry) {
         if let Some(source) = entry.start_source() {
             self.start_told(entry, source);
         }
@@ -302,7 +302,7 @@ impl Reader {
         }
     }
 
-    fn assistant(&mut self, entry: &Entry) {
+    fn assistant(&mut self, entry: &TranscriptEntry) {
         let who = who(entry);
         let Some(told) = entry.message() else { return };
         let id = text_of(told, "id").map(str::to_owned);
@@ -357,7 +357,7 @@ impl Reader {
         }
     }
 
-    fn call(&mut self, place: &Place, block: &Object) {
+    fn call(&mut self, place: &PayloadOrigin, block: &Object) {
         let (Some(id), Some(name)) = (text_of(block, "id"), text_of(block, "name")) else { return };
         if !self.seen.insert(id.to_owned()) {
             return;
@@ -374,11 +374,11 @@ impl Reader {
         self.calls.insert(id.to_owned(), call);
     }
 
-    fn result(&mut self, entry: &Entry, result: &Object) {
+    fn result(&mut self, entry: &TranscriptEntry, result: &Object) {
         let Some(id) = text_of(result, "tool_use_id") else { return };
         let Some(mut call) = self.calls.remove(id) else { return };
         let fate = entry.fate(result, &call.name);
-        call.refused = fate == Fate::Refused;
+        call.refused = fate == CallFate::Refused;
         if call.refused {
             // Kept: it may be tried once more under the same id.
             self.calls.insert(id.to_owned(), call);
@@ -386,16 +386,16 @@ impl Reader {
         }
         let mut fields = json!({"tool_name": call.name, "tool_input": call.input});
         let event = match fate {
-            Fate::Done => {
+            CallFate::Done => {
                 let response = entry.tool_response().or(result.get("content"));
                 fields["tool_response"] = response.cloned().unwrap_or_default();
                 "PostToolUse"
             }
-            Fate::Failed => {
+            CallFate::Failed => {
                 fields["error"] = entry.error(result).into();
                 "PostToolUseFailure"
             }
-            Fate::Denied | Fate::Refused => return,
+            CallFate::Denied | CallFate::Refused => return,
         };
         fields["tool_use_id"] = id.into();
         self.push(self.place(entry), event, fields);
@@ -424,7 +424,7 @@ impl Reader {
         self.threads.entry(who).or_default()
     }
 
-    fn place(&self, entry: &Entry) -> Place {
+    fn place(&self, entry: &TranscriptEntry) -> PayloadOrigin {
         let who = who(entry);
         let mut common = Object::new();
         let mut put = |name: &str, value: Option<&str>| {
@@ -441,10 +441,10 @@ impl Reader {
             let thread = self.threads.get(&who);
             put("agent_type", thread.and_then(|thread| thread.agent_type.as_deref()));
         }
-        Place { line: entry.line, at: entry.at(), common }
+        PayloadOrigin { line: entry.line, at: entry.at(), common }
     }
 
-    fn push(&mut self, place: Place, event: &str, fields: Value) {
+    fn push(&mut self, place: PayloadOrigin, event: &str, fields: Value) {
         let mut payload = place.common;
         let absent: &[&str] = match event {
             "SessionStart" | "SubagentStart" | "PostCompact" => &["permission_mode"],
@@ -496,13 +496,13 @@ fn is(payload: &Object, event: &str) -> bool {
 }
 
 /// Keeps a text of a line, if it has it.
-fn remember(kept: &mut Option<String>, entry: &Entry, name: &str) {
+fn remember(kept: &mut Option<String>, entry: &TranscriptEntry, name: &str) {
     if let Some(text) = entry.text(name) {
         *kept = Some(text.to_owned());
     }
 }
 
-fn who(entry: &Entry) -> Who {
+fn who(entry: &TranscriptEntry) -> Who {
     match entry.text("agentId") {
         _ if !entry.flag("isSidechain") => Who::Session,
         Some(id) => Who::Subagent(id.to_owned()),

@@ -5,10 +5,10 @@
 
 use anyhook_model::PromptType;
 
-use crate::dialog::{About, Dialog, Grid, Known, Numbered};
+use crate::dialog::{Dialog, Grid, KnownDialog, NumberedMenu, SubjectLocation};
 
-const KNOWN: [Known; 4] = [
-    Known {
+const KNOWN: [KnownDialog; 4] = [
+    KnownDialog {
         name: "trust",
         prompt_type: PromptType::Permission,
         title: "Trust this folder?",
@@ -16,9 +16,9 @@ const KNOWN: [Known; 4] = [
         question: "Codex asks whether to trust this folder",
         allow: Some("Trust and continue"),
         deny: Some("Quit"),
-        about: About::Below("Folder access"),
+        about: SubjectLocation::Below("Folder access"),
     },
-    Known {
+    KnownDialog {
         name: "hook_trust",
         prompt_type: PromptType::Permission,
         title: "Hooks need review",
@@ -26,9 +26,9 @@ const KNOWN: [Known; 4] = [
         question: "Codex asks whether to trust its hooks",
         allow: Some("Trust all and continue"),
         deny: Some("Continue without trusting"),
-        about: About::Below("Hooks need review"),
+        about: SubjectLocation::Below("Hooks need review"),
     },
-    Known {
+    KnownDialog {
         name: "update",
         prompt_type: PromptType::Other,
         title: "Update available",
@@ -36,9 +36,9 @@ const KNOWN: [Known; 4] = [
         question: "Codex offers an update",
         allow: Some("Update now"),
         deny: Some("Skip"),
-        about: About::Title,
+        about: SubjectLocation::Title,
     },
-    Known {
+    KnownDialog {
         name: "model",
         prompt_type: PromptType::Other,
         title: "Meet ",
@@ -46,7 +46,7 @@ const KNOWN: [Known; 4] = [
         question: "Codex offers another model",
         allow: Some("Try new model"),
         deny: Some("Use existing model"),
-        about: About::After("Meet "),
+        about: SubjectLocation::After("Meet "),
     },
 ];
 
@@ -66,7 +66,7 @@ fn question(lines: &[&str]) -> Option<Dialog> {
     let end = lines.iter().rposition(|line| !line.trim().is_empty())?;
     let is_question = lines[end].contains("enter to submit answer");
     let title = lines.iter().rposition(|line| line.trim().starts_with("Question 1/1"))?;
-    let options = Numbered::read(lines.get(title..end).filter(|_| is_question)?, &['›'])?;
+    let options = NumberedMenu::read(lines.get(title..end).filter(|_| is_question)?, &['›'])?;
     // What it means stands beside it.
     let label = |option: &str| option.split("  ").next().unwrap_or_default().trim_end().to_owned();
     Some(options.question(&lines[title..end], 0, label))

@@ -11,7 +11,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Value};
 
 use super::settings::{EVENTS, handler};
 use crate::wiring::json_hooks::{self, Handler};
-use crate::wiring::{Injection, PERMISSION_SECONDS, SettingsError, Start, codex_trust};
+use crate::wiring::{AgentStart, Injection, PERMISSION_SECONDS, SettingsError, codex_trust};
 
 /// Runs us, then the user's program, if there is one, with what Codex adds at the end. No word of
 /// ours or the user's is part of what the shell reads.
@@ -26,7 +26,7 @@ shift 2; [ $# -lt 2 ] || exec "$@""#;
 /// Where hooks of the command line are, as Codex names it where it keeps what is trusted.
 const LAYER: &str = "/<session-flags>/config.toml";
 
-pub fn inject(start: &Start<'_>) -> Result<Injection, SettingsError> {
+pub fn inject(start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
     let notify = format!("notify={}", Value::from(program(start)?));
     let settings = [format!("hooks={}", hooks(start)?), notify];
     let arguments = settings.into_iter().flat_map(|setting| ["--config".to_owned(), setting]);
@@ -34,7 +34,7 @@ pub fn inject(start: &Start<'_>) -> Result<Injection, SettingsError> {
 }
 
 /// Returns our hooks and what makes them trusted.
-fn hooks(start: &Start<'_>) -> Result<Value, SettingsError> {
+fn hooks(start: &AgentStart<'_>) -> Result<Value, SettingsError> {
     let path = Path::new(LAYER);
     let handlers: Vec<Handler> =
         EVENTS.iter().map(|event| handler(event, start.call, PERMISSION_SECONDS)).collect();
@@ -67,7 +67,7 @@ fn toml(value: &Json) -> Value {
     }
 }
 
-fn program(start: &Start<'_>) -> Result<Array, SettingsError> {
+fn program(start: &AgentStart<'_>) -> Result<Array, SettingsError> {
     let mut program = Array::new();
     program.extend(["/bin/sh", "-c", SCRIPT, "notify"]);
     program.push(start.call.binary.to_string_lossy().into_owned());
@@ -99,13 +99,13 @@ fn notify(text: &str) -> Result<Vec<String>, SettingsError> {
 mod tests {
     use std::process::Command;
 
-    use crate::wiring::Call;
+    use crate::wiring::HookInvocation;
 
     use super::*;
 
     fn tried(agent_id: &str, displaced: Option<&str>) -> Result<Injection, SettingsError> {
-        let call = Call::to("/bin/echo");
-        inject(&Start { agent_id, folder: Path::new("/f"), displaced, call: &call })
+        let call = HookInvocation::to("/bin/echo");
+        inject(&AgentStart { agent_id, folder: Path::new("/f"), displaced, call: &call })
     }
 
     /// Returns a setting of the command line.

@@ -9,13 +9,15 @@ use anyhook_model::json::Object;
 use anyhook_model::{FailureKind, PromptType};
 use serde_json::Value;
 
-use crate::log::{Doing, LogForm, LogHomes, LogPlace, LogSays, LogState, failure_kind, text, time};
+use crate::log::{
+    Activity, LogFormat, LogLocation, LogObservation, LogRoots, LogState, failure_kind, text, time,
+};
 
-pub(super) fn places(homes: &LogHomes) -> Vec<LogPlace> {
-    vec![LogPlace {
+pub(super) fn places(homes: &LogRoots) -> Vec<LogLocation> {
+    vec![LogLocation {
         folder: homes.folder("CODEX_HOME", ".codex").join("sessions"),
         names: &["*", "*", "*", "rollout-*.jsonl"],
-        form: LogForm::Lines,
+        form: LogFormat::Lines,
     }]
 }
 
@@ -29,7 +31,7 @@ pub(super) fn begin(file_name: &str) -> LogState {
 /// The length of a session's id.
 const ID_LENGTH: usize = 36;
 
-pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogSays> {
+pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservation> {
     let object = state.object(line)?;
     let payload = object.get("payload")?.as_object()?;
     let kind = text(&object, "type")?;
@@ -55,7 +57,7 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogSays> {
         }
         _ => return None,
     };
-    Some(LogSays::certain(time(&object, "timestamp"), doing))
+    Some(LogObservation::certain(time(&object, "timestamp"), doing))
 }
 
 fn is_subagent(meta: &Object) -> bool {
@@ -63,12 +65,12 @@ fn is_subagent(meta: &Object) -> bool {
         || meta.get("source").is_some_and(|source| source.get("subagent").is_some())
 }
 
-fn event_says(state: &mut LogState, event: &str, payload: &Object) -> Option<Doing> {
+fn event_says(state: &mut LogState, event: &str, payload: &Object) -> Option<Activity> {
     match event {
         "task_started" | "turn_started" | "user_message" => {
             state.in_turn = Some(true);
             state.waits.clear();
-            Some(Doing::Working)
+            Some(Activity::Working)
         }
         "task_complete" | "turn_complete" => {
             state.in_turn = Some(false);
@@ -86,7 +88,7 @@ fn event_says(state: &mut LogState, event: &str, payload: &Object) -> Option<Doi
     }
 }
 
-fn item_says(state: &mut LogState, item: &str, payload: &Object) -> Option<Doing> {
+fn item_says(state: &mut LogState, item: &str, payload: &Object) -> Option<Activity> {
     let call = text(payload, "call_id").unwrap_or_default();
     match item {
         "function_call" | "custom_tool_call" | "local_shell_call" | "web_search_call" => {
@@ -105,7 +107,7 @@ fn item_says(state: &mut LogState, item: &str, payload: &Object) -> Option<Doing
     Some(state.at_work())
 }
 
-fn failure(state: &mut LogState, error: &Object) -> Doing {
+fn failure(state: &mut LogState, error: &Object) -> Activity {
     let words = text(error, "message").unwrap_or_default();
     let info = error.get("codex_error_info").unwrap_or(&Value::Null);
     // A word, or an object of one member that is named by it.

@@ -1,21 +1,21 @@
 //! OpenAI's Codex CLI.
 
+mod capabilities;
 mod decode;
 mod dialog;
 mod encode;
-mod facts;
 mod injection;
 mod log;
 mod settings;
 mod usage;
 
-use anyhook_model::inquiry::AgentQuestion;
+use anyhook_model::approval_request::AgentQuestion;
 use anyhook_model::{Caller, DecodeError, Event, PromptType, Reply, ToolCall, Verdict};
 
 use crate::launch::{self, Launch};
 use crate::log::LogReader;
-use crate::question::{self, Form};
-use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Limits, Protocol, Warns};
+use crate::question::{self, QuestionForm};
+use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Protocol, TimeLimits, WarningAudience};
 
 /// What its hooks need.
 pub static PROTOCOL: Protocol = Protocol {
@@ -23,13 +23,13 @@ pub static PROTOCOL: Protocol = Protocol {
     process_names: &["codex"],
     project_variables: &[],
     folder_variables: &["CODEX_HOME"],
-    tools: facts::TOOLS,
-    capabilities: facts::CAPABILITIES,
-    passed_on: decode::PASSED_ON,
+    tools: capabilities::TOOLS,
+    capabilities: capabilities::CAPABILITIES,
+    opaque_fields: decode::OPAQUE_FIELDS,
     prompt_tools: &[(QUESTION_TOOL, PromptType::Question)],
     is_answered_by_keys: true,
     stop_cap: None,
-    warns: Warns::Person,
+    warns: WarningAudience::Person,
     late_refusal: &EXIT_CODE_REFUSAL,
     codec: &Codec,
 };
@@ -44,10 +44,10 @@ pub static SPEC: HostSpec = HostSpec {
     tried_version: "0.166.0",
     session_variables: &["CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_CI"],
     special_tools: &["view_image"],
-    other_tools: facts::OTHER_TOOLS,
+    other_tools: capabilities::OTHER_TOOLS,
     other_tool_texts: &[("apply_patch", "command"), ("exec", "code")],
-    quirks: facts::QUIRKS,
-    limits: Limits { session_end_ms: 2_700, other_ms: 540_000 },
+    quirks: capabilities::QUIRKS,
+    limits: TimeLimits { session_end_ms: 2_700, other_ms: 540_000 },
     search_order: 2,
     settings: &settings::Settings,
     launch: arguments,
@@ -78,7 +78,11 @@ impl spec::Codec for Codec {
     }
 
     fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
-        question::of_tool(call, QUESTION_TOOL, Form { multiple: "multiple", free_text: None })
+        question::of_tool(
+            call,
+            QUESTION_TOOL,
+            QuestionForm { multiple: "multiple", free_text: None },
+        )
     }
 }
 

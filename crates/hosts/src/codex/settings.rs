@@ -5,28 +5,33 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::injection;
-use crate::command::{Command, CommandFile};
+use crate::command::{CommandFile, HostCommand};
 use crate::spec;
 use crate::wiring::codex_trust;
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{
-    Call, Displaced, Edits, Injection, Inspection, JsonSettings, Obstacle, Scope, SettingsError,
-    Start, Texts, Unanswered, is_ours,
+    AgentStart, DisplacedSettings, HookInvocation, Injection, JsonSettings, Obstacle,
+    SettingsEdits, SettingsError, SettingsScope, SettingsTexts, Unanswered, WiringStatus, is_ours,
 };
 
 /// Its settings.
 pub(super) struct Settings;
 
-impl spec::Settings for Settings {
-    fn files(&self, scope: &Scope) -> Vec<PathBuf> {
+impl spec::SettingsEditor for Settings {
+    fn files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
         vec![hooks_file(scope).path, config_file(scope)]
     }
 
-    fn further_files(&self, scope: &Scope) -> Vec<PathBuf> {
+    fn further_files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
         scope.project.iter().map(|_| own_config(scope)).collect()
     }
 
-    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
+    fn wire(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+        call: &HookInvocation,
+    ) -> Result<SettingsEdits, SettingsError> {
         let file = hooks_file(scope);
         let config = config_file(scope);
         let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call, 600)).collect();
@@ -35,10 +40,14 @@ impl spec::Settings for Settings {
         let trusted: Vec<(String, String)> = our_hashes(&file.path, &hooks)?;
         let config_text =
             codex_trust::trust(&config, texts.get(&config).map(String::as_str), &trusted)?;
-        Ok(Edits::from([(file.path, Some(hooks)), (config, Some(config_text))]))
+        Ok(SettingsEdits::from([(file.path, Some(hooks)), (config, Some(config_text))]))
     }
 
-    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
+    fn unwire(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+    ) -> Result<SettingsEdits, SettingsError> {
         let file = hooks_file(scope);
         let config = config_file(scope);
         let mut edits = file.unwire(texts)?;
@@ -52,7 +61,11 @@ impl spec::Settings for Settings {
         Ok(edits)
     }
 
-    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
+    fn inspect(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+    ) -> Result<WiringStatus, SettingsError> {
         let file = hooks_file(scope);
         let config = config_file(scope);
         let mut found = file.inspect(texts, EVENTS)?;
@@ -75,21 +88,25 @@ impl spec::Settings for Settings {
         Ok(found)
     }
 
-    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
+    fn inject(&self, start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
         injection::inject(start)
     }
 
     fn displaced(
         &self,
-        scope: &Scope,
+        scope: &SettingsScope,
         _run: &str,
         _variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<Displaced> {
-        Some(Displaced::File(config_file(scope)))
+    ) -> Option<DisplacedSettings> {
+        Some(DisplacedSettings::File(config_file(scope)))
     }
 
     /// A skill: files in `prompts` are no longer read.
-    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+    fn command_file(
+        &self,
+        scope: &SettingsScope,
+        command: &HostCommand<'_>,
+    ) -> Option<CommandFile> {
         let call = format!("${}", command.name);
         let argument = format!("the text after `{call}`");
         let fields = [("name", command.name), ("description", command.description)];
@@ -119,13 +136,13 @@ pub(super) const EVENTS: &[&str] = &[
 /// The events at which a call that is not answered is refused, where a guard is installed.
 const TOOL_EVENTS: &[&str] = &["PreToolUse", "PermissionRequest"];
 
-fn hooks_file(scope: &Scope) -> JsonSettings {
+fn hooks_file(scope: &SettingsScope) -> JsonSettings {
     let path = folder(scope).join("hooks.json");
     JsonSettings { host: "codex", path, tool_events: TOOL_EVENTS }
 }
 
 /// Returns the folder it has for itself.
-fn folder(scope: &Scope) -> PathBuf {
+fn folder(scope: &SettingsScope) -> PathBuf {
     match &scope.project {
         Some(project) => project.join(".codex"),
         None => scope.folder("CODEX_HOME", ".codex"),
@@ -133,12 +150,12 @@ fn folder(scope: &Scope) -> PathBuf {
 }
 
 /// Returns the settings of the same level.
-fn own_config(scope: &Scope) -> PathBuf {
+fn own_config(scope: &SettingsScope) -> PathBuf {
     folder(scope).join("config.toml")
 }
 
 /// Trust is the user's, also for a project's hooks.
-fn config_file(scope: &Scope) -> PathBuf {
+fn config_file(scope: &SettingsScope) -> PathBuf {
     scope.folder("CODEX_HOME", ".codex").join("config.toml")
 }
 
@@ -151,7 +168,11 @@ fn our_hashes(path: &Path, hooks: &str) -> Result<Vec<(String, String)>, Setting
     Ok(ours.map(|(key, hash, _)| (key, hash)).collect())
 }
 
-pub(super) fn handler(event: &&'static str, call: &Call, permission_seconds: u64) -> Handler {
+pub(super) fn handler(
+    event: &&'static str,
+    call: &HookInvocation,
+    permission_seconds: u64,
+) -> Handler {
     let seconds = match *event {
         // At the end of a session the host waits three seconds at the most.
         "SessionEnd" => 3,

@@ -3,9 +3,9 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::AGENTS;
-use crate::wiring::Scope;
+use crate::wiring::SettingsScope;
 
-const COMMAND: Command<'_> = Command {
+const COMMAND: HostCommand<'_> = HostCommand {
     name: "look-up",
     description: "Look a thing up: \"as it is\"",
     argument_hint: "TOPIC",
@@ -13,8 +13,8 @@ const COMMAND: Command<'_> = Command {
     mark: "put here by a test",
 };
 
-fn scope(project: bool) -> Scope {
-    Scope {
+fn scope(project: bool) -> SettingsScope {
+    SettingsScope {
         home: PathBuf::from("/home/you"),
         config_home: PathBuf::from("/home/you/.config"),
         project: project.then(|| PathBuf::from("/work")),

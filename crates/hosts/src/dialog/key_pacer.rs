@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_millis(400);
+    const TIMEOUT: Duration = Duration::from_millis(400);
 
     /// A dialog of two options with the mark `above` the wanted one, or at it.
     fn dialog(above: bool) -> Dialog {
@@ -75,7 +75,7 @@ mod tests {
     /// Runs looks (milliseconds, whether the mark is above) and returns when keys were pressed.
     fn presses(looks: &[(u64, bool)]) -> Vec<u64> {
         let start = Instant::now();
-        let mut pacer = KeyPacer::new(PATIENCE);
+        let mut pacer = KeyPacer::new(TIMEOUT);
         let mut pressed = Vec::new();
         for (at, above) in looks {
             if pacer.may_press(&dialog(*above), start + Duration::from_millis(*at)) {

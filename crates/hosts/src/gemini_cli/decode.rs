@@ -1,14 +1,15 @@
 //! A payload of Gemini CLI as events.
 
-use anyhook_model::json::{PassedOn, Role};
+use anyhook_model::json::{FieldRole, OpaqueField};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use serde_json::Value;
 
-use super::facts::{OTHER_TOOLS, TOOLS};
+use super::capabilities::{OTHER_TOOLS, TOOLS};
 use crate::common::{Common, PromptSource};
 
 /// What is in a payload only for hooks; a tool's output is looked at, for whether it failed.
-pub const PASSED_ON: &[PassedOn] = &[PassedOn { path: &["tool_input"], role: Role::Input }];
+pub const OPAQUE_FIELDS: &[OpaqueField] =
+    &[OpaqueField { path: &["tool_input"], role: FieldRole::Input }];
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
     let mut events = Common {

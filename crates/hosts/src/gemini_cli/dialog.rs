@@ -4,12 +4,12 @@
 
 use anyhook_model::{Key, PromptType};
 
-use crate::dialog::{About, Dialog, Grid, Known, Menu, Numbered};
+use crate::dialog::{Dialog, Grid, KnownDialog, Menu, NumberedMenu, SubjectLocation};
 
 const MARKS: [char; 1] = ['●'];
 
-const KNOWN: [Known; 2] = [
-    Known {
+const KNOWN: [KnownDialog; 2] = [
+    KnownDialog {
         name: "trust",
         prompt_type: PromptType::Permission,
         title: "Do you trust the files in this folder?",
@@ -17,9 +17,9 @@ const KNOWN: [Known; 2] = [
         question: "Gemini CLI asks whether to trust this folder",
         allow: Some("Trust folder"),
         deny: Some("Don't trust"),
-        about: About::Nothing,
+        about: SubjectLocation::Nothing,
     },
-    Known {
+    KnownDialog {
         name: "loop",
         prompt_type: PromptType::Other,
         title: "A potential loop was detected",
@@ -27,7 +27,7 @@ const KNOWN: [Known; 2] = [
         question: "Gemini CLI seems to be stuck in a loop. Continue with loop detection off?",
         allow: Some("Disable loop detection for this session"),
         deny: Some("Keep loop detection enabled"),
-        about: About::Nothing,
+        about: SubjectLocation::Nothing,
     },
 ];
 
@@ -52,7 +52,7 @@ fn question(inner: &[&str]) -> Option<Dialog> {
     let title = inner.iter().position(|line| line.trim() == "Answer Questions")?;
     let end = inner.iter().rposition(|line| !line.trim().is_empty())?;
     let is_question = inner[end].trim().starts_with(NAVIGATE);
-    let options = Numbered::read(inner.get(title..end).filter(|_| is_question)?, &MARKS)?;
+    let options = NumberedMenu::read(inner.get(title..end).filter(|_| is_question)?, &MARKS)?;
     Some(options.question(&inner[title..end], 0, str::to_owned))
 }
 
@@ -60,7 +60,7 @@ fn question(inner: &[&str]) -> Option<Dialog> {
 fn plan(inner: &[&str]) -> Option<Dialog> {
     let end = inner.iter().rposition(|line| !line.trim().is_empty())?;
     let is_plan = inner[end].trim().starts_with(NAVIGATE);
-    let options = Numbered::read(inner.get(..end).filter(|_| is_plan)?, &MARKS)?;
+    let options = NumberedMenu::read(inner.get(..end).filter(|_| is_plan)?, &MARKS)?;
     options.keys("Yes, automatically accept edits")?;
     Some(Dialog {
         name: "plan",

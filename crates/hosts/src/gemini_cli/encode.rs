@@ -2,64 +2,64 @@
 
 use anyhook_model::{Effect, Event, EventKind, Reply, Verdict};
 
-use crate::say::{Saying, reason, reason_and_context};
+use crate::reply_builder::{ReplyBuilder, reason, reason_and_context};
 
 pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
     let native = event.native_name.as_deref().unwrap_or("");
-    let mut saying = Saying::default();
+    let mut builder = ReplyBuilder::default();
     match event.kind {
-        EventKind::BeforeTool => before_tool(verdict, &mut saying),
+        EventKind::BeforeTool => before_tool(verdict, &mut builder),
         EventKind::BeforeAgent | EventKind::AfterTool | EventKind::AfterToolFailure => {
             if verdict.is_block() {
-                deny(&reason(verdict), &mut saying);
+                deny(&reason(verdict), &mut builder);
             }
-            saying.say_context(verdict);
+            builder.say_context(verdict);
         }
         EventKind::BeforeStop => {
             if verdict.is_block() {
-                deny(&reason_and_context(verdict), &mut saying);
+                deny(&reason_and_context(verdict), &mut builder);
             } else {
-                saying.lose_context(verdict);
+                builder.record_context_loss(verdict);
             }
         }
         EventKind::SessionStart => {
             if verdict.is_block() {
-                saying.say("systemMessage", reason(verdict));
-                saying.say_specific("additionalContext", reason_and_context(verdict));
-                saying.lose("deny", "the reason, shown to the user and the model");
+                builder.set("systemMessage", reason(verdict));
+                builder.say_specific("additionalContext", reason_and_context(verdict));
+                builder.record_loss("deny", "the reason, shown to the user and the model");
             } else {
-                saying.say_context(verdict);
+                builder.say_context(verdict);
             }
         }
         _ => {
             if verdict.is_block() {
-                saying.say("systemMessage", reason(verdict));
-                saying.lose("deny", "a message to the user");
+                builder.set("systemMessage", reason(verdict));
+                builder.record_loss("deny", "a message to the user");
             }
-            saying.lose_context(verdict);
+            builder.record_context_loss(verdict);
         }
     }
-    saying.warn(verdict);
-    saying.reply(native)
+    builder.warn(verdict);
+    builder.reply(native)
 }
 
-fn before_tool(verdict: &Verdict, saying: &mut Saying) {
+fn before_tool(verdict: &Verdict, builder: &mut ReplyBuilder) {
     match verdict.effect {
-        Some(Effect::Deny) => return deny(&reason_and_context(verdict), saying),
+        Some(Effect::Deny) => return deny(&reason_and_context(verdict), builder),
         Some(Effect::Ask) => {
-            saying.say("decision", "ask");
-            saying.say("reason", reason(verdict));
+            builder.set("decision", "ask");
+            builder.set("reason", reason(verdict));
         }
-        Some(Effect::Allow) => saying.say("decision", "allow"),
+        Some(Effect::Allow) => builder.set("decision", "allow"),
         None => {}
     }
     if let Some(input) = &verdict.native_input {
-        saying.say_specific("tool_input", input.clone());
+        builder.say_specific("tool_input", input.clone());
     }
-    saying.lose_context(verdict);
+    builder.record_context_loss(verdict);
 }
 
-fn deny(reason: &str, saying: &mut Saying) {
-    saying.say("decision", "deny");
-    saying.say("reason", reason);
+fn deny(reason: &str, builder: &mut ReplyBuilder) {
+    builder.set("decision", "deny");
+    builder.set("reason", reason);
 }

@@ -9,17 +9,19 @@ use anyhook_model::json::Object;
 use serde_json::Value;
 
 use super::{FOLDER, HOME_VARIABLE};
-use crate::log::{Doing, LogForm, LogHomes, LogPlace, LogSays, LogState, failure_kind, text, time};
+use crate::log::{
+    Activity, LogFormat, LogLocation, LogObservation, LogRoots, LogState, failure_kind, text, time,
+};
 
-pub(super) fn places(homes: &LogHomes) -> Vec<LogPlace> {
-    vec![LogPlace {
+pub(super) fn places(homes: &LogRoots) -> Vec<LogLocation> {
+    vec![LogLocation {
         folder: homes.folder(HOME_VARIABLE, "").join(FOLDER).join("tmp"),
         names: &["*", "chats", "session-*.jsonl"],
-        form: LogForm::Lines,
+        form: LogFormat::Lines,
     }]
 }
 
-pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogSays> {
+pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservation> {
     let object = state.object(line)?;
     if let Some(session) = text(&object, "sessionId") {
         state.name_session(Some(session));
@@ -34,14 +36,18 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogSays> {
     match text(&object, "type")? {
         // Also written anew when a request was cancelled.
         "user" if content.starts_with("<session_context>") => None,
-        "user" => Some(LogSays::certain(at, Doing::Working)),
+        "user" => Some(LogObservation::certain(at, Activity::Working)),
         "gemini" => Some(match last_call(&object) {
-            Some(call) => LogSays::certain(time(call, "timestamp").or(at), Doing::Working),
-            None if content.trim().is_empty() => LogSays::certain(at, Doing::Working),
-            None => LogSays::likely(at, state.rest()),
+            Some(call) => {
+                LogObservation::certain(time(call, "timestamp").or(at), Activity::Working)
+            }
+            None if content.trim().is_empty() => LogObservation::certain(at, Activity::Working),
+            None => LogObservation::likely(at, state.rest()),
         }),
-        "info" if content == "Request cancelled." => Some(LogSays::certain(at, state.break_off())),
-        "error" if content.starts_with("[API Error") => Some(LogSays::certain(
+        "info" if content == "Request cancelled." => {
+            Some(LogObservation::certain(at, state.break_off()))
+        }
+        "error" if content.starts_with("[API Error") => Some(LogObservation::certain(
             at,
             state.fail(failure_kind(status(&content), &content), &content),
         )),

@@ -1,21 +1,21 @@
 //! Google's Gemini CLI.
 
+mod capabilities;
 mod decode;
 mod dialog;
 mod encode;
-mod facts;
 mod log;
 mod settings;
 mod usage;
 
-use anyhook_model::inquiry::AgentQuestion;
+use anyhook_model::approval_request::AgentQuestion;
 use anyhook_model::{Caller, DecodeError, Event, PromptType, Reply, ToolCall, Verdict};
 
 use crate::launch::{self, Launch};
 use crate::log::{LogReader, LogState};
-use crate::question::{self, Form};
-use crate::say::{self, Saying};
-use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Limits, Protocol, Warns};
+use crate::question::{self, QuestionForm};
+use crate::reply_builder::{self, ReplyBuilder};
+use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Protocol, TimeLimits, WarningAudience};
 
 /// What its hooks need.
 pub static PROTOCOL: Protocol = Protocol {
@@ -23,16 +23,16 @@ pub static PROTOCOL: Protocol = Protocol {
     process_names: &["gemini", "node", "bun"],
     project_variables: &["GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
     folder_variables: &[HOME_VARIABLE],
-    tools: facts::TOOLS,
-    capabilities: facts::CAPABILITIES,
-    passed_on: decode::PASSED_ON,
+    tools: capabilities::TOOLS,
+    capabilities: capabilities::CAPABILITIES,
+    opaque_fields: decode::OPAQUE_FIELDS,
     prompt_tools: &[
         (QUESTION_TOOL, PromptType::Question),
         ("exit_plan_mode", PromptType::PlanApproval),
     ],
     is_answered_by_keys: true,
     stop_cap: None,
-    warns: Warns::Person,
+    warns: WarningAudience::Person,
     late_refusal: &EXIT_CODE_REFUSAL,
     codec: &Codec,
 };
@@ -47,10 +47,10 @@ pub static SPEC: HostSpec = HostSpec {
     tried_version: "0.61.0",
     session_variables: &["GEMINI_CLI", "GEMINI_SESSION_ID"],
     special_tools: &[],
-    other_tools: facts::OTHER_TOOLS,
+    other_tools: capabilities::OTHER_TOOLS,
     other_tool_texts: &[],
-    quirks: facts::QUIRKS,
-    limits: Limits { session_end_ms: 4_500, other_ms: 540_000 },
+    quirks: capabilities::QUIRKS,
+    limits: TimeLimits { session_end_ms: 4_500, other_ms: 540_000 },
     search_order: 4,
     settings: &settings::Settings,
     launch: arguments,
@@ -87,16 +87,20 @@ impl spec::Codec for Codec {
 
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
         if guarded {
-            let mut saying = Saying::default();
-            saying.say("decision", "deny");
-            saying.say("reason", say::unreadable(error));
-            return saying.reply("");
+            let mut builder = ReplyBuilder::default();
+            builder.set("decision", "deny");
+            builder.set("reason", reply_builder::unreadable(error));
+            return builder.reply("");
         }
-        say::refuse(error, false)
+        reply_builder::refuse(error, false)
     }
 
     fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
-        question::of_tool(call, QUESTION_TOOL, Form { multiple: "multiSelect", free_text: None })
+        question::of_tool(
+            call,
+            QUESTION_TOOL,
+            QuestionForm { multiple: "multiSelect", free_text: None },
+        )
     }
 }
 

@@ -5,34 +5,47 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{FOLDER, HOME_VARIABLE};
-use crate::command::{Command, CommandFile};
+use crate::command::{CommandFile, HostCommand};
 use crate::spec;
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{
-    Call, Edits, Injection, Inspection, JsonSettings, Obstacle, Scope, SettingsError, Start, Texts,
-    Unanswered, is_ours,
+    AgentStart, HookInvocation, Injection, JsonSettings, Obstacle, SettingsEdits, SettingsError,
+    SettingsScope, SettingsTexts, Unanswered, WiringStatus, is_ours,
 };
 
 /// Its settings.
 pub(super) struct Settings;
 
-impl spec::Settings for Settings {
-    fn files(&self, scope: &Scope) -> Vec<PathBuf> {
+impl spec::SettingsEditor for Settings {
+    fn files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
         vec![settings(scope).path]
     }
 
-    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
+    fn wire(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+        call: &HookInvocation,
+    ) -> Result<SettingsEdits, SettingsError> {
         let file = settings(scope);
         let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call)).collect();
         let text = file.wire(texts, &handlers)?;
-        Ok(Edits::from([(file.path, Some(text))]))
+        Ok(SettingsEdits::from([(file.path, Some(text))]))
     }
 
-    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
+    fn unwire(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+    ) -> Result<SettingsEdits, SettingsError> {
         settings(scope).unwire(texts)
     }
 
-    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
+    fn inspect(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+    ) -> Result<WiringStatus, SettingsError> {
         let file = settings(scope);
         let mut found = file.inspect(texts, EVENTS)?;
         let Some(text) = texts.get(&file.path) else { return Ok(found) };
@@ -52,12 +65,16 @@ impl spec::Settings for Settings {
         Ok(found)
     }
 
-    fn inject(&self, _start: &Start<'_>) -> Result<Injection, SettingsError> {
+    fn inject(&self, _start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
         let why = "it only reads hooks from its settings files";
         Ok(Injection { why_not: Some(why), ..Injection::default() })
     }
 
-    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+    fn command_file(
+        &self,
+        scope: &SettingsScope,
+        command: &HostCommand<'_>,
+    ) -> Option<CommandFile> {
         Some(CommandFile {
             path: folder(scope).join(format!("commands/{}.toml", command.name)),
             text: command.toml("{{args}}"),
@@ -84,18 +101,18 @@ const EVENTS: &[&str] = &[
 /// The events at which a call that is not answered is refused, where a guard is installed.
 const TOOL_EVENTS: &[&str] = &["BeforeTool"];
 
-fn settings(scope: &Scope) -> JsonSettings {
+fn settings(scope: &SettingsScope) -> JsonSettings {
     let path = folder(scope).join("settings.json");
     JsonSettings { host: "gemini-cli", path, tool_events: TOOL_EVENTS }
 }
 
 /// Returns the folder it has for itself.
-fn folder(scope: &Scope) -> PathBuf {
+fn folder(scope: &SettingsScope) -> PathBuf {
     let home = || scope.folder(HOME_VARIABLE, "");
     scope.project.clone().unwrap_or_else(home).join(FOLDER)
 }
 
-fn handler(event: &&'static str, call: &Call) -> Handler {
+fn handler(event: &&'static str, call: &HookInvocation) -> Handler {
     // In milliseconds, unlike the other hosts.
     let limit = if *event == "SessionEnd" { 5_000 } else { 600_000 };
     // It takes every exit code above 1 for a block, also that of a shell that finds no program.

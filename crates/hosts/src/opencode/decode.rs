@@ -1,22 +1,25 @@
 //! What our plugin sends, as events.
 
-use anyhook_model::event::Doubt;
-use anyhook_model::json::{PassedOn, Role};
+use anyhook_model::event::CallDoubt;
+use anyhook_model::json::{FieldRole, OpaqueField};
 use anyhook_model::kind::are_alike;
 use anyhook_model::{Caller, DecodeError, Event, EventKind, patch_events};
 use serde_json::{Value, json};
 
-use super::facts::{OTHER_TOOLS, TOOLS};
+use super::capabilities::{OTHER_TOOLS, TOOLS};
 use super::question;
 use crate::payload::{CUT, Payload, path, repeated_id, stop_events};
 use crate::tool;
 
 /// What is in a payload only for hooks.
-pub const PASSED_ON: &[PassedOn] = &[
-    PassedOn { path: &["output", "args"], role: Role::Input },
-    PassedOn { path: &["input", "args"], role: Role::Input },
-    PassedOn { path: &["event", "properties", "part", "state", "input"], role: Role::Input },
-    PassedOn { path: &["output", "output"], role: Role::Other },
+pub const OPAQUE_FIELDS: &[OpaqueField] = &[
+    OpaqueField { path: &["output", "args"], role: FieldRole::Input },
+    OpaqueField { path: &["input", "args"], role: FieldRole::Input },
+    OpaqueField {
+        path: &["event", "properties", "part", "state", "input"],
+        role: FieldRole::Input,
+    },
+    OpaqueField { path: &["output", "output"], role: FieldRole::Other },
 ];
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
@@ -57,7 +60,7 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         {
             read_tool(&mut event, &payload);
         }
-        _ if carries_call(&payload) => event.doubt = Some(Doubt::UnknownEvent),
+        _ if carries_call(&payload) => event.doubt = Some(CallDoubt::UnknownEvent),
         _ => {}
     }
     if payload.mended

@@ -5,92 +5,92 @@ use anyhook_model::{Effect, Event, EventKind, Reply, Verdict};
 use serde_json::json;
 
 use super::question;
-use crate::say::{Saying, reason, reason_and_context};
+use crate::reply_builder::{ReplyBuilder, reason, reason_and_context};
 
 pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
-    let mut saying = Saying::default();
+    let mut builder = ReplyBuilder::default();
     match event.kind {
         EventKind::BeforeTool => {
             if verdict.is_block() {
-                saying.say("deny", reason_and_context(verdict));
+                builder.set("deny", reason_and_context(verdict));
             } else {
                 if let Some(input) = &verdict.native_input {
-                    saying.say("args", input.clone());
+                    builder.set("args", input.clone());
                 }
-                saying.lose_context(verdict);
+                builder.record_context_loss(verdict);
             }
         }
         EventKind::PermissionRequest => match question::count(event) {
-            0 => permission(verdict, &mut saying),
-            count => answer(verdict, count, &mut saying),
+            0 => permission(verdict, &mut builder),
+            count => answer(verdict, count, &mut builder),
         },
         EventKind::BeforeAgent | EventKind::AfterTool => {
             if verdict.is_block() {
-                saying.say("deny", reason(verdict));
+                builder.set("deny", reason(verdict));
             }
-            context(verdict, &mut saying);
+            context(verdict, &mut builder);
         }
         EventKind::BeforeStop => {
             if verdict.is_block() {
-                saying.say("follow_up", reason_and_context(verdict));
+                builder.set("follow_up", reason_and_context(verdict));
             } else {
-                saying.lose_context(verdict);
+                builder.record_context_loss(verdict);
             }
         }
         EventKind::PreCompact => {
             if verdict.is_block() {
-                saying.lose("deny", "nothing: the host cannot be blocked here");
+                builder.record_loss("deny", "nothing: the host cannot be blocked here");
             }
-            context(verdict, &mut saying);
+            context(verdict, &mut builder);
         }
         _ => {
             if verdict.is_block() {
-                saying.lose("deny", "a line in the journal");
+                builder.record_loss("deny", "a line in the journal");
             }
-            saying.lose_context(verdict);
+            builder.record_context_loss(verdict);
         }
     }
-    saying.reply("")
+    builder.reply("")
 }
 
-fn permission(verdict: &Verdict, saying: &mut Saying) {
+fn permission(verdict: &Verdict, builder: &mut ReplyBuilder) {
     match verdict.effect {
         Some(Effect::Deny) => {
-            saying.say("reply", "reject");
-            saying.say("message", reason_and_context(verdict));
+            builder.set("reply", "reject");
+            builder.set("message", reason_and_context(verdict));
             return;
         }
-        Some(Effect::Allow) => saying.say("reply", "once"),
+        Some(Effect::Allow) => builder.set("reply", "once"),
         // The host's own dialog is what `ask` wants.
         Some(Effect::Ask) | None => {}
     }
     if verdict.native_input.is_some() {
-        saying.lose("modified_input", "nothing: the host accepts none here");
+        builder.record_loss("modified_input", "nothing: the host accepts none here");
     }
-    saying.lose_context(verdict);
+    builder.record_context_loss(verdict);
 }
 
 /// A question that is dismissed ends the turn, so who declines to answer says so in the answer.
-fn answer(verdict: &Verdict, count: usize, saying: &mut Saying) {
+fn answer(verdict: &Verdict, count: usize, builder: &mut ReplyBuilder) {
     match verdict.effect {
         Some(Effect::Deny) => {
             let declined = json!([reason_and_context(verdict)]);
-            saying.say("answers", vec![declined; count]);
+            builder.set("answers", vec![declined; count]);
             return;
         }
         Some(Effect::Allow) => {
             match verdict.native_input.as_ref().and_then(|input| input.get("answers")) {
-                Some(answers) => saying.say("answers", answers.clone()),
-                None => saying.lose("allow", "nothing: a question only takes answers"),
+                Some(answers) => builder.set("answers", answers.clone()),
+                None => builder.record_loss("allow", "nothing: a question only takes answers"),
             }
         }
         Some(Effect::Ask) | None => {}
     }
-    saying.lose_context(verdict);
+    builder.record_context_loss(verdict);
 }
 
-fn context(verdict: &Verdict, saying: &mut Saying) {
+fn context(verdict: &Verdict, builder: &mut ReplyBuilder) {
     if let Some(context) = &verdict.context {
-        saying.say("context", context.as_str());
+        builder.set("context", context.as_str());
     }
 }

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::settings::plugin;
 use crate::wiring::json_hooks;
-use crate::wiring::{Injection, SettingsError, Start};
+use crate::wiring::{AgentStart, Injection, SettingsError};
 
 /// The variable that holds settings.
 pub const VARIABLE: &str = "OPENCODE_CONFIG_CONTENT";
 
-pub fn inject(start: &Start<'_>) -> Result<Injection, SettingsError> {
+pub fn inject(start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
     let file = start.folder.join("anyhook.js");
     let plugin_name = Value::from(address(&file));
     let path = Path::new(VARIABLE);
@@ -54,13 +54,13 @@ fn address(file: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::wiring::Call;
+    use crate::wiring::HookInvocation;
 
     use super::*;
 
     fn injected(displaced: Option<&str>) -> Result<Injection, SettingsError> {
-        let call = Call::to("/x/anyhook");
-        inject(&Start { agent_id: "a", folder: Path::new("/f"), displaced, call: &call })
+        let call = HookInvocation::to("/x/anyhook");
+        inject(&AgentStart { agent_id: "a", folder: Path::new("/f"), displaced, call: &call })
     }
 
     #[test]

@@ -10,24 +10,25 @@ use serde_json::Value;
 
 use super::database::DATABASE;
 use crate::log::{
-    Doing, LogForm, LogHomes, LogPlace, LogSays, LogState, failure_kind, milliseconds, text,
+    Activity, LogFormat, LogLocation, LogObservation, LogRoots, LogState, failure_kind,
+    milliseconds, text,
 };
 
-pub(super) fn places(homes: &LogHomes) -> Vec<LogPlace> {
-    vec![LogPlace {
+pub(super) fn places(homes: &LogRoots) -> Vec<LogLocation> {
+    vec![LogLocation {
         folder: homes.folder("XDG_DATA_HOME", ".local/share").join("opencode"),
         // Other channels than the stable one have a database of their own.
         names: &["opencode*.db"],
-        form: LogForm::Database(&DATABASE),
+        form: LogFormat::Database(&DATABASE),
     }]
 }
 
-pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogSays> {
+pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservation> {
     let row = state.object(line)?;
     match text(&row, "role") {
         Some("user") => {
             state.waits.clear();
-            Some(LogSays::certain(message_time(&row, "created"), Doing::Working))
+            Some(LogObservation::certain(message_time(&row, "created"), Activity::Working))
         }
         Some("assistant") => Some(answer(state, &row)),
         None if text(&row, "type") == Some("tool") => tool(state, &row),
@@ -39,27 +40,27 @@ fn message_time(row: &Object, name: &str) -> Option<jiff::Timestamp> {
     milliseconds(row.get("time")?.get(name))
 }
 
-fn answer(state: &mut LogState, row: &Object) -> LogSays {
+fn answer(state: &mut LogState, row: &Object) -> LogObservation {
     let folder = row.get("path").and_then(|path| path.get("cwd")).and_then(Value::as_str);
     state.name_work_dir(folder);
     let completed = message_time(row, "completed");
     if let Some(error) = row.get("error").and_then(Value::as_object) {
         let at = completed.or_else(|| message_time(row, "created"));
-        return LogSays::certain(at, failure(state, error));
+        return LogObservation::certain(at, failure(state, error));
     }
     match (completed, text(row, "finish")) {
         // The host itself goes on after these.
         (Some(at), Some("tool-calls" | "unknown")) => {
             state.waits.clear();
-            LogSays::certain(Some(at), Doing::Working)
+            LogObservation::certain(Some(at), Activity::Working)
         }
-        (Some(at), Some(_)) => LogSays::certain(Some(at), state.rest()),
-        _ => LogSays::certain(message_time(row, "created"), state.at_work()),
+        (Some(at), Some(_)) => LogObservation::certain(Some(at), state.rest()),
+        _ => LogObservation::certain(message_time(row, "created"), state.at_work()),
     }
 }
 
 /// A part tells of a call, which may wait for the person.
-fn tool(state: &mut LogState, row: &Object) -> Option<LogSays> {
+fn tool(state: &mut LogState, row: &Object) -> Option<LogObservation> {
     let call = text(row, "callID").unwrap_or_default();
     let run = row.get("state")?.as_object()?;
     let is_running = text(run, "status") == Some("running");
@@ -71,10 +72,10 @@ fn tool(state: &mut LogState, row: &Object) -> Option<LogSays> {
     }
     let times = run.get("time");
     let at = times.and_then(|times| times.get("end").or_else(|| times.get("start")));
-    Some(LogSays::certain(milliseconds(at), state.at_work()))
+    Some(LogObservation::certain(milliseconds(at), state.at_work()))
 }
 
-fn failure(state: &mut LogState, error: &Object) -> Doing {
+fn failure(state: &mut LogState, error: &Object) -> Activity {
     let name = text(error, "name").unwrap_or_default();
     let data = error.get("data").and_then(Value::as_object);
     let words = data.and_then(|data| text(data, "message")).unwrap_or(name);

@@ -1,17 +1,17 @@
 //! OpenCode, which has no hook commands: a small plugin of ours calls `anyhook hook opencode`.
 
+mod capabilities;
 mod database;
 mod decode;
 mod dialog;
 mod encode;
-mod facts;
 mod injection;
 mod log;
 mod question;
 mod settings;
 mod usage;
 
-use anyhook_model::inquiry::{AgentQuestion, QuestionAnswer};
+use anyhook_model::approval_request::{AgentQuestion, QuestionAnswer};
 use anyhook_model::json::Object;
 use anyhook_model::{
     Caller, DecodeError, Event, EventKind, LateRefusal, PromptType, Reply, ToolCall, Verdict,
@@ -20,8 +20,8 @@ use anyhook_model::{
 
 use crate::launch::{self, Launch};
 use crate::log::{LogReader, LogState};
-use crate::say::{self, Saying};
-use crate::spec::{self, HostSpec, Limits, Protocol, Warns};
+use crate::reply_builder::{self, ReplyBuilder};
+use crate::spec::{self, HostSpec, Protocol, TimeLimits, WarningAudience};
 
 /// What its hooks need.
 pub static PROTOCOL: Protocol = Protocol {
@@ -29,14 +29,14 @@ pub static PROTOCOL: Protocol = Protocol {
     process_names: &["opencode", "node", "bun"],
     project_variables: &[],
     folder_variables: &["XDG_DATA_HOME"],
-    tools: facts::TOOLS,
-    capabilities: facts::CAPABILITIES,
-    passed_on: decode::PASSED_ON,
+    tools: capabilities::TOOLS,
+    capabilities: capabilities::CAPABILITIES,
+    opaque_fields: decode::OPAQUE_FIELDS,
     prompt_tools: &[(question::TOOL, PromptType::Question)],
     is_answered_by_keys: false,
     stop_cap: None,
     // What the plugin can say, it says to the model: with a prompt, or with a result.
-    warns: Warns::Model(&[EventKind::BeforeAgent, EventKind::AfterTool]),
+    warns: WarningAudience::Model(&[EventKind::BeforeAgent, EventKind::AfterTool]),
     // Our plugin takes any other exit code for a failure, and a failure for no opinion.
     late_refusal: &LateRefusal {
         stdout: "{\"deny\": \"anyhook reached no decision within its deadline, and a hook with on_failure: block is installed\"}\n",
@@ -55,10 +55,10 @@ pub static SPEC: HostSpec = HostSpec {
     tried_version: "1.18.33",
     session_variables: &["OPENCODE"],
     special_tools: &[],
-    other_tools: facts::OTHER_TOOLS,
+    other_tools: capabilities::OTHER_TOOLS,
     other_tool_texts: &[],
-    quirks: facts::QUIRKS,
-    limits: Limits { session_end_ms: 540_000, other_ms: 540_000 },
+    quirks: capabilities::QUIRKS,
+    limits: TimeLimits { session_end_ms: 540_000, other_ms: 540_000 },
     search_order: 3,
     settings: &settings::Settings,
     launch: arguments,
@@ -87,11 +87,11 @@ impl spec::Codec for Codec {
 
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
         if guarded {
-            let mut saying = Saying::default();
-            saying.say("deny", say::unreadable(error));
-            return saying.reply("");
+            let mut builder = ReplyBuilder::default();
+            builder.set("deny", reply_builder::unreadable(error));
+            return builder.reply("");
         }
-        say::refuse(error, false)
+        reply_builder::refuse(error, false)
     }
 
     fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {

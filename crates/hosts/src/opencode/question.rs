@@ -3,17 +3,17 @@
 //! Seen with 1.18.33: it tells plugins of its dialog and takes an answer by its own interface: for
 //! each question the labels that were chosen, or other words.
 
-use anyhook_model::inquiry::{AgentQuestion, QuestionAnswer};
+use anyhook_model::approval_request::{AgentQuestion, QuestionAnswer};
 use anyhook_model::json::Object;
 use anyhook_model::{Event, ToolCall};
 use serde_json::{Value, json};
 
-use crate::question::{self, Form};
+use crate::question::{self, QuestionForm};
 
 /// The tool.
 pub(super) const TOOL: &str = "question";
 
-const FORM: Form = Form { multiple: "multiple", free_text: Some("custom") };
+const FORM: QuestionForm = QuestionForm { multiple: "multiple", free_text: Some("custom") };
 
 /// Returns the questions of a call; none if one of them cannot be read.
 pub(super) fn questions(call: &ToolCall) -> Vec<AgentQuestion> {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::injection;
-use crate::command::{Command, CommandFile};
+use crate::command::{CommandFile, HostCommand};
 use crate::spec;
 use crate::wiring::{
-    Call, Displaced, Edits, Injection, Inspection, PERMISSION_SECONDS, Scope, SettingsError, Start,
-    Texts, folders_in,
+    AgentStart, DisplacedSettings, HookInvocation, Injection, PERMISSION_SECONDS, SettingsEdits,
+    SettingsError, SettingsScope, SettingsTexts, WiringStatus, folders_in,
 };
 
 /// The plugin's text; names like `@BINARY@` stand for what `install` fills in.
@@ -18,12 +18,17 @@ const PLUGIN: &str = include_str!("plugin.js");
 /// Its settings.
 pub(super) struct Settings;
 
-impl spec::Settings for Settings {
-    fn files(&self, scope: &Scope) -> Vec<PathBuf> {
+impl spec::SettingsEditor for Settings {
+    fn files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
         vec![plugin_file(scope)]
     }
 
-    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
+    fn wire(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+        call: &HookInvocation,
+    ) -> Result<SettingsEdits, SettingsError> {
         let path = plugin_file(scope);
         if texts.get(&path).is_some_and(|text| !is_our_plugin(text)) {
             return Err(SettingsError::Unexpected {
@@ -32,18 +37,26 @@ impl spec::Settings for Settings {
                 expected: "our plugin",
             });
         }
-        Ok(Edits::from([(path, Some(plugin(call)))]))
+        Ok(SettingsEdits::from([(path, Some(plugin(call)))]))
     }
 
-    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
+    fn unwire(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+    ) -> Result<SettingsEdits, SettingsError> {
         let path = plugin_file(scope);
         let is_ours = texts.get(&path).is_some_and(|text| is_our_plugin(text));
-        Ok(if is_ours { Edits::from([(path, None)]) } else { Edits::new() })
+        Ok(if is_ours { SettingsEdits::from([(path, None)]) } else { SettingsEdits::new() })
     }
 
-    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
+    fn inspect(
+        &self,
+        scope: &SettingsScope,
+        texts: &SettingsTexts,
+    ) -> Result<WiringStatus, SettingsError> {
         let path = plugin_file(scope);
-        let mut found = Inspection::default();
+        let mut found = WiringStatus::default();
         match texts.get(&path).and_then(|text| binary_of(text)) {
             Some(binary) => {
                 found.ours.push(binary);
@@ -61,20 +74,24 @@ impl spec::Settings for Settings {
         Ok(found)
     }
 
-    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
+    fn inject(&self, start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
         injection::inject(start)
     }
 
     fn displaced(
         &self,
-        _scope: &Scope,
+        _scope: &SettingsScope,
         _run: &str,
         variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<Displaced> {
-        variable(injection::VARIABLE).map(Displaced::Text)
+    ) -> Option<DisplacedSettings> {
+        variable(injection::VARIABLE).map(DisplacedSettings::Text)
     }
 
-    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+    fn command_file(
+        &self,
+        scope: &SettingsScope,
+        command: &HostCommand<'_>,
+    ) -> Option<CommandFile> {
         Some(CommandFile {
             path: folder(scope).join(format!("commands/{}.md", command.name)),
             text: command.markdown(&[("description", command.description)], "$ARGUMENTS"),
@@ -89,7 +106,7 @@ const LIMIT_MS: u64 = 600_000;
 const DIALOG_LIMIT_MS: u64 = PERMISSION_SECONDS * 1000;
 
 /// Returns the plugin that calls us.
-pub(super) fn plugin(call: &Call) -> String {
+pub(super) fn plugin(call: &HookInvocation) -> String {
     let marker = call.folders().map(|folders| folders.marker().to_string_lossy().into_owned());
     let values: [(&str, Value); 4] = [
         ("\"@BINARY@\"", call.answering().to_string_lossy().into()),
@@ -104,12 +121,12 @@ pub(super) fn plugin(call: &Call) -> String {
     values.iter().fold(text, |text, (place, value)| text.replacen(place, &value.to_string(), 1))
 }
 
-fn plugin_file(scope: &Scope) -> PathBuf {
+fn plugin_file(scope: &SettingsScope) -> PathBuf {
     folder(scope).join("plugins/anyhook.js")
 }
 
 /// Returns the folder it has for itself.
-fn folder(scope: &Scope) -> PathBuf {
+fn folder(scope: &SettingsScope) -> PathBuf {
     match &scope.project {
         Some(project) => project.join(".opencode"),
         None => scope.config_home.join("opencode"),

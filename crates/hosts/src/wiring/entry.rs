@@ -14,7 +14,7 @@
 use std::path::{Path, PathBuf};
 
 use super::injection::words;
-use super::{Call, PROGRAM, SMALL_PROGRAM, quoted};
+use super::{HOOK_BINARY, HookInvocation, PROGRAM, quoted};
 
 /// What an agent does with a call that our program did not answer, and so how an entry has to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ const SHELL: &str = "/bin/sh";
 
 impl Unanswered {
     /// Returns the script, and what it is called with before our program.
-    fn script(self, call: &Call) -> Option<[String; 2]> {
+    fn script(self, call: &HookInvocation) -> Option<[String; 2]> {
         match self {
             Self::GoesOn => None,
             Self::Softened => Some([SOFTENED.to_owned(), PROGRAM.to_owned()]),
@@ -54,7 +54,7 @@ impl Unanswered {
     }
 }
 
-impl Call {
+impl HookInvocation {
     /// Returns the command line for a shell, answering a little before the host's own limit.
     pub fn command(&self, host: &str, limit_ms: u64, unanswered: Unanswered) -> String {
         let mut words = Vec::with_capacity(16);
@@ -90,7 +90,7 @@ pub(super) const FOLDER_OPTIONS: [&str; 3] = ["--home", "--config", "--state"];
 
 /// How an entry of ours is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct EntryForm {
     /// Whether it names our folders, so that no variable moves them.
     pub names_folders: bool,
     /// Whether it refuses a tool call that is not answered, where a guard is installed.
@@ -133,12 +133,12 @@ pub(crate) fn folders_in(words: &[String]) -> Vec<(&'static str, PathBuf)> {
 }
 
 /// Returns how a command line of ours for this host is written; none if it is not ours.
-pub fn form_of(command: &str, host: &str) -> Option<Form> {
+pub fn form_of(command: &str, host: &str) -> Option<EntryForm> {
     if let Some(words) = words(command) {
         let (refuses, inner) = without_shell(&words);
         let (program, arguments) = inner.split_first()?;
         let arguments = arguments.iter().map(String::as_str);
-        return form(program, arguments, host).map(|form| Form { refuses, ..form });
+        return form(program, arguments, host).map(|form| EntryForm { refuses, ..form });
     }
     // Written by hand, with a variable or `~` in the program's path.
     let (program, arguments) = split(command)?;
@@ -161,15 +161,15 @@ fn form<'words>(
     program: &str,
     mut words: impl Iterator<Item = &'words str>,
     host: &str,
-) -> Option<Form> {
+) -> Option<EntryForm> {
     let name = Path::new(program).file_name()?;
-    let is_call = (name == PROGRAM || name == SMALL_PROGRAM)
+    let is_call = (name == PROGRAM || name == HOOK_BINARY)
         && words.next() == Some("hook")
         && words.next() == Some(host);
     if !is_call {
         return None;
     }
-    let mut form = Form { names_folders: false, refuses: false };
+    let mut form = EntryForm { names_folders: false, refuses: false };
     while let Some(word) = words.next() {
         match word {
             "--deadline-ms" => drop(words.next()?),
@@ -206,21 +206,21 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
 
-    use super::super::Folders;
+    use super::super::EntryFolders;
     use super::*;
 
     const REFUSED_OR_1: Unanswered = Unanswered::Refused { otherwise: 1 };
 
-    fn folders(home: &Path) -> Folders {
+    fn folders(home: &Path) -> EntryFolders {
         let at = |inner: &str| home.join(inner);
-        Folders { home: home.to_owned(), config: at(".config/agents"), state: at("state") }
+        EntryFolders { home: home.to_owned(), config: at(".config/agents"), state: at("state") }
     }
 
     #[test]
     fn commands_are_quoted_and_known_again() {
         let binary = PathBuf::from("/home/a b/it's/anyhook");
         let small = Some(PathBuf::from("/home/a b/it's/anyhook-hook"));
-        let one = Call::to(&binary);
+        let one = HookInvocation::to(&binary);
         let plain = one.command("codex", 600_000, Unanswered::GoesOn);
         assert_eq!(plain, r"'/home/a b/it'\''s/anyhook' hook codex --deadline-ms 540000");
         assert_eq!(
@@ -229,7 +229,7 @@ mod tests {
             "without a state folder there is no marker to look for"
         );
         let home = Path::new("/home/a b");
-        let both = Call { binary, small, folders: Some(folders(home)) };
+        let both = HookInvocation { binary, small, folders: Some(folders(home)) };
         let quicker = both.command("codex", 600_000, Unanswered::GoesOn);
         assert_eq!(
             quicker,
@@ -243,10 +243,10 @@ mod tests {
         let soft = both.command("codex", 600_000, Unanswered::Softened);
         assert_eq!(soft, format!("/bin/sh -c '{SOFTENED}' anyhook {quicker}"));
         for (command, call, form) in [
-            (plain, &one, Form { names_folders: false, refuses: false }),
-            (quicker, &both, Form { names_folders: true, refuses: false }),
-            (soft, &both, Form { names_folders: true, refuses: false }),
-            (tool, &both, Form { names_folders: true, refuses: true }),
+            (plain, &one, EntryForm { names_folders: false, refuses: false }),
+            (quicker, &both, EntryForm { names_folders: true, refuses: false }),
+            (soft, &both, EntryForm { names_folders: true, refuses: false }),
+            (tool, &both, EntryForm { names_folders: true, refuses: true }),
         ] {
             assert_eq!(form_of(&command, "codex"), Some(form), "{command}");
             assert!(!is_ours(&command, "claude-code"), "{command}");
@@ -300,7 +300,7 @@ mod tests {
     /// A program in whose place something else may be, and the entry that calls it.
     struct World {
         scratch: tempfile::TempDir,
-        call: Call,
+        call: HookInvocation,
     }
 
     impl World {
@@ -308,8 +308,11 @@ mod tests {
             let scratch = tempfile::tempdir().expect("a folder");
             let home = scratch.path().join("it's a home");
             fs::create_dir_all(home.join("state")).expect("a folder");
-            let call =
-                Call { binary: home.join("anyhook"), small: None, folders: Some(folders(&home)) };
+            let call = HookInvocation {
+                binary: home.join("anyhook"),
+                small: None,
+                folders: Some(folders(&home)),
+            };
             Self { scratch, call }
         }
 

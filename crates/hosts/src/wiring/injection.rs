@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Call, PROGRAM, quoted};
+use super::{HookInvocation, PROGRAM, quoted};
 
 /// Seconds that a permission may wait for a person, who is nowhere near the agent's own dialog.
 pub(crate) const PERMISSION_SECONDS: u64 = 24 * 3600;
 
 /// One start of an agent.
 #[derive(Clone, Copy, Debug)]
-pub struct Start<'start> {
+pub struct AgentStart<'start> {
     /// The agent's id.
     pub agent_id: &'start str,
     /// Where files are made for it.
@@ -22,12 +22,12 @@ pub struct Start<'start> {
     /// The text of what the injection takes the place of, which is kept in it.
     pub displaced: Option<&'start str>,
     /// How the agent calls us.
-    pub call: &'start Call,
+    pub call: &'start HookInvocation,
 }
 
 /// Settings that an injection takes the place of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Displaced {
+pub enum DisplacedSettings {
     /// In a file; a relative path counts from where the agent is started.
     File(PathBuf),
     /// As they are.
@@ -49,14 +49,14 @@ pub struct Injection {
 
 /// What an injected hook tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Emission {
+pub enum InjectedSignal {
     /// The agent is done and waits for the next prompt.
     Idle,
     /// The agent asks for a permission.
     Permission,
 }
 
-impl Emission {
+impl InjectedSignal {
     /// Returns the arguments of our program that tell it of an agent.
     pub fn arguments(self, agent_id: &str) -> Vec<String> {
         let event = match self {
@@ -77,7 +77,7 @@ impl Emission {
     }
 
     /// Returns the command line for a shell that tells it of an agent.
-    pub fn command(self, agent_id: &str, call: &Call) -> String {
+    pub fn command(self, agent_id: &str, call: &HookInvocation) -> String {
         let arguments = self.arguments(agent_id);
         let words = arguments.iter().map(|argument| quoted(argument));
         [quoted(&call.binary.to_string_lossy())]
@@ -138,22 +138,28 @@ mod tests {
 
     use super::*;
 
-    const EMISSIONS: [Emission; 2] = [Emission::Idle, Emission::Permission];
+    const EMISSIONS: [InjectedSignal; 2] = [InjectedSignal::Idle, InjectedSignal::Permission];
 
-    fn call() -> Call {
+    fn call() -> HookInvocation {
         // Whatever answers its events: telling of them is the whole program's.
         let small = Some(PathBuf::from("/opt/it's here/anyhook-hook"));
-        Call { binary: PathBuf::from("/opt/it's here/anyhook"), small, folders: None }
+        HookInvocation { binary: PathBuf::from("/opt/it's here/anyhook"), small, folders: None }
     }
 
     #[test]
     fn commands_are_known_again_and_others_are_not() {
-        let idle = Emission::Idle.command("claude-code:5f3c", &call());
+        let idle = InjectedSignal::Idle.command("claude-code:5f3c", &call());
         assert_eq!(idle, r"'/opt/it'\''s here/anyhook' emit agent:idle --agent claude-code:5f3c");
-        let prompt = Emission::Permission.command("a", &call());
+        let prompt = InjectedSignal::Permission.command("a", &call());
         assert!(prompt.ends_with("/anyhook' emit agent:prompt --agent a --type permission"));
-        assert!(Emission::Idle.is_told_by(&idle) && Emission::Permission.is_told_by(&prompt));
-        assert!(!Emission::Permission.is_told_by(&idle) && !Emission::Idle.is_told_by(&prompt));
+        assert!(
+            InjectedSignal::Idle.is_told_by(&idle)
+                && InjectedSignal::Permission.is_told_by(&prompt)
+        );
+        assert!(
+            !InjectedSignal::Permission.is_told_by(&idle)
+                && !InjectedSignal::Idle.is_told_by(&prompt)
+        );
         for theirs in [
             "anyhook emit agent:idle --agent a; say done",
             "anyhook emit agent:idle --agent a && x",
@@ -168,7 +174,7 @@ mod tests {
             "anyhook-hook emit agent:idle --agent a",
             "",
         ] {
-            assert!(!Emission::Idle.is_told_by(theirs), "{theirs}");
+            assert!(!InjectedSignal::Idle.is_told_by(theirs), "{theirs}");
         }
     }
 
@@ -178,9 +184,9 @@ mod tests {
         /// Whatever an agent is called, a shell passes its id on and runs nothing else.
         #[test]
         fn a_shell_reads_what_was_meant(id in "[^\0]{0,12}|-{1,2}[a-z]|a b; touch x|\\$\\(id\\)|'\"`") {
-            let printf = Call::to("/usr/bin/printf");
+            let printf = HookInvocation::to("/usr/bin/printf");
             for emission in EMISSIONS {
-                let ours = Call::to("anyhook");
+                let ours = HookInvocation::to("anyhook");
                 prop_assert!(emission.is_told_by(&emission.command(&id, &ours)));
                 // Our program's name is the format: each argument comes out with an end.
                 let command = emission.command(&id, &printf);

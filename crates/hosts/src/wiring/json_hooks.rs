@@ -68,7 +68,7 @@ fn finished(before: Option<&str>, root: &CstRootNode) -> String {
 
 /// A group of handlers for what one matcher finds.
 #[derive(Clone, Debug)]
-pub struct Matched<'what> {
+pub struct MatcherGroup<'what> {
     /// The matcher.
     pub matcher: &'what str,
     /// Our handler, as the host reads it.
@@ -82,7 +82,7 @@ pub fn add_matched(
     path: &Path,
     text: Option<&str>,
     event: &str,
-    groups: &[Matched<'_>],
+    groups: &[MatcherGroup<'_>],
 ) -> Result<String, SettingsError> {
     let root = parse(path, text.unwrap_or(""))?;
     let there = groups_of(path, &hooks_of(path, &root)?, event)?;

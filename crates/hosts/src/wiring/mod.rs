@@ -8,8 +8,8 @@ pub mod json_hooks;
 mod settings;
 
 pub(crate) use entry::folders_in;
-pub use entry::{Form, Unanswered, folders_of, form_of, is_ours, program_of};
-pub use injection::{Displaced, Emission, Injection, Start};
+pub use entry::{EntryForm, Unanswered, folders_of, form_of, is_ours, program_of};
+pub use injection::{AgentStart, DisplacedSettings, InjectedSignal, Injection};
 
 pub(crate) use injection::PERMISSION_SECONDS;
 pub(crate) use settings::JsonSettings;
@@ -21,7 +21,7 @@ use anyhook_model::StateDir;
 
 /// Where an agent's settings are.
 #[derive(Clone, Debug)]
-pub struct Scope {
+pub struct SettingsScope {
     /// The user's home.
     pub home: PathBuf,
     /// The user's `XDG_CONFIG_HOME`.
@@ -32,7 +32,7 @@ pub struct Scope {
     pub variables: BTreeMap<&'static str, PathBuf>,
 }
 
-impl Scope {
+impl SettingsScope {
     /// Returns the folder a variable names, else one in the home folder.
     pub fn folder(&self, variable: &'static str, inner: &str) -> PathBuf {
         self.variables.get(variable).cloned().unwrap_or_else(|| self.home.join(inner))
@@ -40,14 +40,14 @@ impl Scope {
 }
 
 /// The texts of settings files, by path; a file that is not there is not in it.
-pub type Texts = BTreeMap<PathBuf, String>;
+pub type SettingsTexts = BTreeMap<PathBuf, String>;
 
 /// New texts of settings files; none for a file that is to go.
-pub type Edits = BTreeMap<PathBuf, Option<String>>;
+pub type SettingsEdits = BTreeMap<PathBuf, Option<String>>;
 
 /// How we are wired into an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Inspection {
+pub struct WiringStatus {
     /// The commands or files by which the agent calls us.
     pub ours: Vec<String>,
     /// Events with an entry of ours, where the agent's settings list them.
@@ -66,7 +66,7 @@ pub struct Inspection {
     pub(crate) plugin_folders: Vec<(&'static str, PathBuf)>,
 }
 
-impl Inspection {
+impl WiringStatus {
     /// Returns our folders as `install` wrote them into the agent's settings: an option such as
     /// `--state`, and the folder.
     pub fn folders(&self) -> Vec<(&'static str, PathBuf)> {
@@ -124,22 +124,22 @@ pub enum SettingsError {
 /// The name of the program that can do everything.
 pub const PROGRAM: &str = "anyhook";
 /// The name of the small program, quick to start, which answers agents and hands over the rest.
-pub const SMALL_PROGRAM: &str = "anyhook-hook";
+pub const HOOK_BINARY: &str = "anyhook-hook";
 
 /// How an agent calls us.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct HookInvocation {
     /// The program's path.
     pub binary: PathBuf,
     /// The small program's path, where there is one.
     pub small: Option<PathBuf>,
     /// The folders that entries name.
-    pub folders: Option<Folders>,
+    pub folders: Option<EntryFolders>,
 }
 
 /// Folders that stand in an agent's entries, so that no variable of its process moves them.
 #[derive(Clone, Debug)]
-pub struct Folders {
+pub struct EntryFolders {
     /// The user's home.
     pub home: PathBuf,
     /// The user's level, such as `~/.config/agents`.
@@ -148,7 +148,7 @@ pub struct Folders {
     pub state: PathBuf,
 }
 
-impl Folders {
+impl EntryFolders {
     /// Returns the options that name them.
     pub fn options(&self) -> [(&'static str, &Path); 3] {
         [("--home", &self.home), ("--config", &self.config), ("--state", &self.state)]
@@ -165,14 +165,14 @@ impl Folders {
     }
 }
 
-impl Call {
+impl HookInvocation {
     /// Has an agent call one program for everything.
     pub fn to(binary: impl Into<PathBuf>) -> Self {
         Self { binary: binary.into(), small: None, folders: None }
     }
 
     /// Returns the folders that entries name, if a settings file can name them.
-    pub fn folders(&self) -> Option<&Folders> {
+    pub fn folders(&self) -> Option<&EntryFolders> {
         self.folders.as_ref().filter(|folders| folders.are_texts())
     }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::json_hooks::{self, Handler};
-use super::{Edits, Form, Inspection, SettingsError, Texts, form_of, is_ours};
+use super::{
+    EntryForm, SettingsEdits, SettingsError, SettingsTexts, WiringStatus, form_of, is_ours,
+};
 
 /// One settings file of a host, and the handlers that belong in it.
 #[derive(Debug)]
@@ -19,24 +21,32 @@ pub struct JsonSettings {
 
 impl JsonSettings {
     /// Returns the file's text with our handlers in it.
-    pub fn wire(&self, texts: &Texts, handlers: &[Handler]) -> Result<String, SettingsError> {
+    pub fn wire(
+        &self,
+        texts: &SettingsTexts,
+        handlers: &[Handler],
+    ) -> Result<String, SettingsError> {
         json_hooks::wire(&self.path, self.text(texts), self.host, handlers)
     }
 
     /// Takes our handlers out of the file.
-    pub fn unwire(&self, texts: &Texts) -> Result<Edits, SettingsError> {
-        let Some(text) = self.text(texts) else { return Ok(Edits::new()) };
+    pub fn unwire(&self, texts: &SettingsTexts) -> Result<SettingsEdits, SettingsError> {
+        let Some(text) = self.text(texts) else { return Ok(SettingsEdits::new()) };
         let after = json_hooks::unwire(&self.path, text, self.host)?;
         Ok(if after == text {
-            Edits::new()
+            SettingsEdits::new()
         } else {
             BTreeMap::from([(self.path.clone(), Some(after))])
         })
     }
 
     /// Looks which events have a handler of ours, and what else is there.
-    pub fn inspect(&self, texts: &Texts, events: &[&str]) -> Result<Inspection, SettingsError> {
-        let mut found = Inspection::default();
+    pub fn inspect(
+        &self,
+        texts: &SettingsTexts,
+        events: &[&str],
+    ) -> Result<WiringStatus, SettingsError> {
+        let mut found = WiringStatus::default();
         let commands = match self.text(texts) {
             Some(text) => json_hooks::commands(&self.path, text)?,
             None => Vec::new(),
@@ -50,7 +60,7 @@ impl JsonSettings {
             let has_ours = here.iter().any(|command| is_ours(command, self.host));
             let list = if has_ours { &mut found.events } else { &mut found.missing };
             list.push((*event).to_owned());
-            let is_current = |form: Form| {
+            let is_current = |form: EntryForm| {
                 form.names_folders && (form.refuses || !self.tool_events.contains(event))
             };
             let mut forms = here.iter().filter_map(|command| form_of(command, self.host));
@@ -68,7 +78,7 @@ impl JsonSettings {
         Ok(found)
     }
 
-    fn text<'texts>(&self, texts: &'texts Texts) -> Option<&'texts str> {
+    fn text<'texts>(&self, texts: &'texts SettingsTexts) -> Option<&'texts str> {
         texts.get(&self.path).map(String::as_str)
     }
 }

@@ -12,13 +12,13 @@ use rmcp::transport::Transport;
 use serde_json::Value;
 use tokio::time::{Duration, Instant, sleep_until, timeout};
 
-use super::fault::Seen;
-use super::ids::Matched;
-use super::lines::Lines;
-use super::process::{LastWords, Process};
-use super::{Answer, Limits, Tool};
+use super::ids::IdMatcher;
+use super::lines::LineTransport;
+use super::process::{ServerProcess, StderrTail};
+use super::transport_errors::TransportErrors;
+use super::{ServerTool, SessionLimits, ToolAnswer};
 use crate::config::{Endpoint, Server};
-use crate::error::{Fault, McpError, Step, beginning};
+use crate::error::{McpError, ServerError, ServerStep, beginning};
 
 /// No server may have more tools: a list without an end is as bad as an endless message.
 const MOST_TOOLS: usize = 10_000;
@@ -40,8 +40,8 @@ pub struct Connection {
 #[derive(Debug)]
 struct Peer {
     name: String,
-    seen: Seen,
-    limits: Limits,
+    seen: TransportErrors,
+    limits: SessionLimits,
     /// None if it may take as long as it takes.
     until: Option<Instant>,
     program: Option<Program>,
@@ -49,13 +49,13 @@ struct Peer {
 
 #[derive(Debug)]
 struct Program {
-    process: Process,
-    last_words: LastWords,
+    process: ServerProcess,
+    last_words: StderrTail,
 }
 
 impl Connection {
     /// Connects to a server.
-    pub async fn open(server: &Server, limits: Limits) -> Result<Self, McpError> {
+    pub async fn open(server: &Server, limits: SessionLimits) -> Result<Self, McpError> {
         let mut peer = Peer::new(&server.name, limits);
         match Box::pin(peer.connect(&server.endpoint)).await {
             Ok(service) => Ok(Self { service: Some(service), peer }),
@@ -64,7 +64,11 @@ impl Connection {
     }
 
     /// Starts a program that is a server, and connects to it.
-    pub async fn start(name: &str, command: Command, limits: Limits) -> Result<Self, McpError> {
+    pub async fn start(
+        name: &str,
+        command: Command,
+        limits: SessionLimits,
+    ) -> Result<Self, McpError> {
         let mut peer = Peer::new(name, limits);
         match Box::pin(peer.start(command)).await {
             Ok(service) => Ok(Self { service: Some(service), peer }),
@@ -79,18 +83,18 @@ impl Connection {
     }
 
     /// Lists all tools.
-    pub async fn tools(&self) -> Result<Vec<Tool>, McpError> {
+    pub async fn tools(&self) -> Result<Vec<ServerTool>, McpError> {
         let Self { service, peer } = self;
-        match peer.within(Step::ListTools, list(service.as_ref())).await {
+        match peer.within(ServerStep::ListTools, list(service.as_ref())).await {
             Ok(tools) => Ok(tools),
             Err(fault) => Err(peer.error(fault).await),
         }
     }
 
     /// Calls a tool.
-    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, McpError> {
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, McpError> {
         let Self { service, peer } = self;
-        match peer.within(Step::Call, call(service.as_ref(), tool, arguments)).await {
+        match peer.within(ServerStep::Call, call(service.as_ref(), tool, arguments)).await {
             Ok(answer) => Ok(answer),
             Err(fault) => Err(peer.error(fault).await),
         }
@@ -101,9 +105,9 @@ impl Connection {
         &self,
         tool: &str,
         arguments: Value,
-    ) -> Result<Answer, McpError> {
+    ) -> Result<ToolAnswer, McpError> {
         let Self { service, peer } = self;
-        match peer.within(Step::Call, call(service.as_ref(), tool, arguments)).await {
+        match peer.within(ServerStep::Call, call(service.as_ref(), tool, arguments)).await {
             Ok(answer) => Ok(answer),
             Err(fault) => {
                 let fault = peer.explained(service.as_ref(), tool, fault).await;
@@ -124,17 +128,17 @@ impl Connection {
 }
 
 impl Peer {
-    fn new(name: &str, limits: Limits) -> Self {
+    fn new(name: &str, limits: SessionLimits) -> Self {
         Self {
             name: name.to_owned(),
-            seen: Seen::default(),
+            seen: TransportErrors::default(),
             until: Instant::now().checked_add(limits.deadline),
             limits,
             program: None,
         }
     }
 
-    async fn connect(&mut self, endpoint: &Endpoint) -> Result<Service, Fault> {
+    async fn connect(&mut self, endpoint: &Endpoint) -> Result<Service, ServerError> {
         match endpoint {
             Endpoint::Stdio { command: program, arguments, environment, work_dir } => {
                 let mut command = Command::new(program);
@@ -149,7 +153,7 @@ impl Peer {
     }
 
     #[cfg(feature = "http")]
-    async fn reach(&self, url: &str, headers: &[(String, String)]) -> Result<Service, Fault> {
+    async fn reach(&self, url: &str, headers: &[(String, String)]) -> Result<Service, ServerError> {
         use rmcp::transport::StreamableHttpClientTransport;
         use rmcp::transport::common::client_side_sse::NeverRetry;
         use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
@@ -160,36 +164,37 @@ impl Peer {
             StreamableHttpClientTransportConfig::with_uri(url).reinit_on_expired_session(false);
         config.retry_config = std::sync::Arc::new(NeverRetry::default());
         let transport = StreamableHttpClientTransport::with_client(client, config);
-        let transport = Matched::new(transport, seen);
-        self.within(Step::Connect, Box::pin(serve(transport))).await
+        let transport = IdMatcher::new(transport, seen);
+        self.within(ServerStep::Connect, Box::pin(serve(transport))).await
     }
 
     #[cfg(not(feature = "http"))]
     #[expect(clippy::unused_async, reason = "with HTTP it waits")]
-    async fn reach(&self, _: &str, _: &[(String, String)]) -> Result<Service, Fault> {
-        Err(Fault::Address("needs HTTP, which this build does not support".to_owned()))
+    async fn reach(&self, _: &str, _: &[(String, String)]) -> Result<Service, ServerError> {
+        Err(ServerError::Address("needs HTTP, which this build does not support".to_owned()))
     }
 
-    async fn start(&mut self, command: Command) -> Result<Service, Fault> {
+    async fn start(&mut self, command: Command) -> Result<Service, ServerError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let ending = self.limits.ending;
-        let starting = tokio::task::spawn_blocking(move || Process::start(command, ending));
+        let starting = tokio::task::spawn_blocking(move || ServerProcess::start(command, ending));
         let started = starting.await.unwrap_or_else(|panicked| Err(io::Error::other(panicked)));
-        let (process, pipes) = started.map_err(|error| Fault::NotStarted { program, error })?;
-        let last_words = LastWords::of(pipes.errors);
+        let (process, pipes) =
+            started.map_err(|error| ServerError::NotStarted { program, error })?;
+        let last_words = StderrTail::of(pipes.errors);
         self.program = Some(Program { process, last_words });
         let longest = self.limits.longest_answer;
-        let lines = Lines::new(pipes.input, pipes.output, longest, self.seen.clone());
-        let transport = Matched::new(lines, self.seen.clone());
-        self.within(Step::Connect, Box::pin(serve(transport))).await
+        let lines = LineTransport::new(pipes.input, pipes.output, longest, self.seen.clone());
+        let transport = IdMatcher::new(lines, self.seen.clone());
+        self.within(ServerStep::Connect, Box::pin(serve(transport))).await
     }
 
     /// Does something that the server has a part in, as long as there is time and hope.
     async fn within<T>(
         &self,
-        step: Step,
+        step: ServerStep,
         work: impl Future<Output = Result<T, Refusal>>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, ServerError> {
         let Self { seen, program, limits, .. } = self;
         let (seen, told_to_end) = (seen.clone(), limits.stop.clone());
         let refusal = tokio::select! {
@@ -204,41 +209,46 @@ impl Peer {
             () = seen.wait() => Refusal::Closed,
             () = ended(program.as_ref()) => Refusal::Closed,
             () = sleep_until_some(self.until) => Refusal::TimedOut,
-            () = told_to_end.wait() => return Err(Fault::Stopped),
+            () = told_to_end.wait() => return Err(ServerError::Stopped),
         };
         if let Some(fault) = seen.take_fatal() {
             return Err(fault);
         }
         Err(match refusal {
             Refusal::TimedOut => match seen.take_noise() {
-                Some(noise) => Fault::Garbage(noise),
-                None => Fault::TimedOut { limit: self.limits.deadline, step },
+                Some(noise) => ServerError::Garbage(noise),
+                None => ServerError::TimedOut { limit: self.limits.deadline, step },
             },
             Refusal::Closed => self.closed(step).await,
-            Refusal::Said { code, message } => Fault::Refused { step, code, message },
+            Refusal::Said { code, message } => ServerError::Refused { step, code, message },
             Refusal::Fault(fault) => fault,
         })
     }
 
     /// Says how the connection ended.
-    async fn closed(&self, step: Step) -> Fault {
+    async fn closed(&self, step: ServerStep) -> ServerError {
         let in_the_middle = self.seen.is_partial();
         if let Some(program) = &self.program
             && let Some(how) = program.process.ended().await
             && !in_the_middle
         {
-            return Fault::Ended { step, how };
+            return ServerError::Ended { step, how };
         }
-        Fault::Closed { step, in_the_middle }
+        ServerError::Closed { step, in_the_middle }
     }
 
     /// Looks whether a call failed because there is no such tool.
-    async fn explained(&self, service: Option<&Service>, tool: &str, fault: Fault) -> Fault {
-        if !matches!(fault, Fault::Refused { .. } | Fault::ToolFailed { .. }) {
+    async fn explained(
+        &self,
+        service: Option<&Service>,
+        tool: &str,
+        fault: ServerError,
+    ) -> ServerError {
+        if !matches!(fault, ServerError::Refused { .. } | ServerError::ToolFailed { .. }) {
             return fault;
         }
-        match self.within(Step::ListTools, list(service)).await {
-            Ok(tools) if tools.iter().all(|known| known.name != tool) => Fault::NoSuchTool {
+        match self.within(ServerStep::ListTools, list(service)).await {
+            Ok(tools) if tools.iter().all(|known| known.name != tool) => ServerError::NoSuchTool {
                 tool: tool.to_owned(),
                 known: tools.into_iter().map(|tool| tool.name).collect(),
             },
@@ -247,14 +257,14 @@ impl Peer {
     }
 
     /// Makes an error of a fault; of a server that is of no more use, its last words belong to it.
-    async fn error(&self, fault: Fault) -> McpError {
+    async fn error(&self, fault: ServerError) -> McpError {
         let server = self.name.clone();
         let is_over = !matches!(
             fault,
-            Fault::Refused { .. }
-                | Fault::ToolFailed { .. }
-                | Fault::NoSuchTool { .. }
-                | Fault::Arguments
+            ServerError::Refused { .. }
+                | ServerError::ToolFailed { .. }
+                | ServerError::NoSuchTool { .. }
+                | ServerError::Arguments
         );
         let last_words = match &self.program {
             Some(program) if is_over => {
@@ -288,7 +298,7 @@ enum Refusal {
     TimedOut,
     Closed,
     Said { code: i32, message: String },
-    Fault(Fault),
+    Fault(ServerError),
 }
 
 fn refused_connection(error: ClientInitializeError) -> Refusal {
@@ -298,7 +308,7 @@ fn refused_connection(error: ClientInitializeError) -> Refusal {
         }
         ClientInitializeError::ConnectionClosed(_)
         | ClientInitializeError::TransportError { .. } => Refusal::Closed,
-        other => Refusal::Fault(Fault::Protocol(beginning(other.to_string().as_bytes()))),
+        other => Refusal::Fault(ServerError::Protocol(beginning(other.to_string().as_bytes()))),
     }
 }
 
@@ -310,7 +320,7 @@ fn refused(error: ServiceError) -> Refusal {
         ServiceError::TransportSend(_)
         | ServiceError::TransportClosed
         | ServiceError::Cancelled { .. } => Refusal::Closed,
-        other => Refusal::Fault(Fault::Protocol(beginning(other.to_string().as_bytes()))),
+        other => Refusal::Fault(ServerError::Protocol(beginning(other.to_string().as_bytes()))),
     }
 }
 
@@ -323,21 +333,21 @@ async fn serve(transport: impl Transport<RoleClient> + 'static) -> Result<Servic
     rmcp::serve_client(ourselves, transport).await.map_err(refused_connection)
 }
 
-async fn list(service: Option<&Service>) -> Result<Vec<Tool>, Refusal> {
+async fn list(service: Option<&Service>) -> Result<Vec<ServerTool>, Refusal> {
     let service = service.ok_or(Refusal::Closed)?;
     let mut tools = Vec::new();
     let mut cursor = None;
     loop {
         let page = PaginatedRequestParams::default().with_cursor(cursor);
         let page = service.list_tools(Some(page)).await.map_err(refused)?;
-        tools.extend(page.tools.into_iter().map(|tool| Tool {
+        tools.extend(page.tools.into_iter().map(|tool| ServerTool {
             name: tool.name.into_owned(),
             description: tool.description.unwrap_or_default().into_owned(),
             input_schema: Value::Object((*tool.input_schema).clone()),
         }));
         if tools.len() > MOST_TOOLS {
             let what = format!("it has more than {MOST_TOOLS} tools");
-            return Err(Refusal::Fault(Fault::Protocol(what)));
+            return Err(Refusal::Fault(ServerError::Protocol(what)));
         }
         cursor = page.next_cursor;
         if cursor.is_none() {
@@ -346,27 +356,31 @@ async fn list(service: Option<&Service>) -> Result<Vec<Tool>, Refusal> {
     }
 }
 
-async fn call(service: Option<&Service>, tool: &str, arguments: Value) -> Result<Answer, Refusal> {
+async fn call(
+    service: Option<&Service>,
+    tool: &str,
+    arguments: Value,
+) -> Result<ToolAnswer, Refusal> {
     let service = service.ok_or(Refusal::Closed)?;
     let Value::Object(arguments) = arguments else {
-        return Err(Refusal::Fault(Fault::Arguments));
+        return Err(Refusal::Fault(ServerError::Arguments));
     };
     let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
     let result = service.call_tool(request).await.map_err(refused)?;
     answer(tool, result).map_err(Refusal::Fault)
 }
 
-fn answer(tool: &str, result: CallToolResult) -> Result<Answer, Fault> {
+fn answer(tool: &str, result: CallToolResult) -> Result<ToolAnswer, ServerError> {
     let texts: Vec<String> = result.content.into_iter().map(text_of).collect();
     let (text, structured) = (texts.join("\n"), result.structured_content);
     if result.is_error != Some(true) {
-        return Ok(Answer { text, structured });
+        return Ok(ToolAnswer { text, structured });
     }
     let message = match structured {
         Some(value) if text.is_empty() => value.to_string(),
         _ => text,
     };
-    Err(Fault::ToolFailed { tool: tool.to_owned(), message })
+    Err(ServerError::ToolFailed { tool: tool.to_owned(), message })
 }
 
 /// Returns what somebody who reads text is told of a content.

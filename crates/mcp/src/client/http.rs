@@ -24,8 +24,8 @@ use rmcp::transport::streamable_http_client::{
 use serde::de::IgnoredAny;
 use sse_stream::{Sse, SseStream};
 
-use super::fault::Seen;
-use crate::error::{Fault, beginning};
+use super::transport_errors::TransportErrors;
+use crate::error::{ServerError, beginning};
 
 const SESSION: &str = "mcp-session-id";
 const EVENTS: &str = "text/event-stream";
@@ -36,19 +36,19 @@ const REFUSAL: usize = 4096;
 /// A client for one server.
 #[derive(Clone, Debug)]
 pub(super) struct HttpClient {
-    shared: Arc<Shared>,
+    shared: Arc<HttpState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct HttpState {
     address: Address,
     encryption: Option<Encryption>,
     headers: Vec<(HeaderName, HeaderValue)>,
     longest: usize,
-    seen: Seen,
+    seen: TransportErrors,
 }
 
-/// What went wrong is kept in [`Seen`]; the library only needs to know that it did.
+/// What went wrong is kept in [`TransportErrors`]; the library only needs to know that it did.
 #[derive(Debug, thiserror::Error)]
 #[error("the request failed")]
 pub(super) struct Failed;
@@ -60,12 +60,12 @@ impl HttpClient {
         url: &str,
         headers: &[(String, String)],
         longest: usize,
-        seen: Seen,
-    ) -> Result<Self, Fault> {
+        seen: TransportErrors,
+    ) -> Result<Self, ServerError> {
         let address = Address::parse_encrypted_or_local(url).map_err(wrong_address)?;
         let encryption = if address.is_encrypted() {
             let made = Encryption::new(&[]);
-            Some(made.map_err(|error| Fault::Unreachable(error.to_string()))?)
+            Some(made.map_err(|error| ServerError::Unreachable(error.to_string()))?)
         } else {
             None
         };
@@ -73,15 +73,16 @@ impl HttpClient {
             .iter()
             .map(|(name, value)| {
                 // The value may be a secret.
-                let wrong = || Fault::Address(format!("has a header that cannot be sent: {name}"));
+                let wrong =
+                    || ServerError::Address(format!("has a header that cannot be sent: {name}"));
                 let name = HeaderName::try_from(name).map_err(|_| wrong())?;
                 Ok((name, HeaderValue::try_from(value).map_err(|_| wrong())?))
             })
-            .collect::<Result<_, Fault>>()?;
-        Ok(Self { shared: Arc::new(Shared { address, encryption, headers, longest, seen }) })
+            .collect::<Result<_, ServerError>>()?;
+        Ok(Self { shared: Arc::new(HttpState { address, encryption, headers, longest, seen }) })
     }
 
-    fn failed(&self, fault: Fault) -> Failure {
+    fn failed(&self, fault: ServerError) -> Failure {
         self.shared.seen.fatal(fault);
         StreamableHttpError::Client(Failed)
     }
@@ -92,8 +93,8 @@ impl HttpClient {
         body: String,
         session: Option<Arc<str>>,
         more: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<Response<Incoming>, Fault> {
-        let Shared { address, encryption, headers, .. } = &*self.shared;
+    ) -> Result<Response<Incoming>, ServerError> {
+        let HttpState { address, encryption, headers, .. } = &*self.shared;
         let mut request = Request::builder()
             .method(method)
             .uri(address.target())
@@ -108,9 +109,10 @@ impl HttpClient {
         for (name, value) in headers.iter().map(|(name, value)| (name, value)).chain(&more) {
             request = request.header(name, value);
         }
-        let request = request.body(body).map_err(|error| Fault::Address(error.to_string()))?;
+        let request =
+            request.body(body).map_err(|error| ServerError::Address(error.to_string()))?;
         let transport = connect(address, encryption.as_ref()).await.map_err(not_connected)?;
-        let closed = |error: hyper::Error| Fault::Unreachable(with_cause(&error));
+        let closed = |error: hyper::Error| ServerError::Unreachable(with_cause(&error));
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(transport)).await.map_err(closed)?;
         // What goes wrong with it is told to whoever waits for the answer.
@@ -156,7 +158,7 @@ impl StreamableHttpClient for HttpClient {
                 body.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
             }
             let body = beginning(&body);
-            return Err(self.failed(Fault::Status { status: status.as_u16(), body }));
+            return Err(self.failed(ServerError::Status { status: status.as_u16(), body }));
         }
         let body = self.bounded(response.into_body(), longest);
         if kind.starts_with(EVENTS) {
@@ -170,7 +172,7 @@ impl StreamableHttpClient for HttpClient {
             Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
             // Nobody waits for an answer to a notification.
             Err(_) if !is_request => Ok(StreamableHttpPostResponse::Accepted),
-            Err(_) => Err(self.failed(Fault::Garbage(beginning(&body)))),
+            Err(_) => Err(self.failed(ServerError::Garbage(beginning(&body)))),
         }
     }
 
@@ -207,7 +209,7 @@ struct Bounded {
     body: Incoming,
     left: usize,
     limit: usize,
-    seen: Seen,
+    seen: TransportErrors,
 }
 
 impl Bounded {
@@ -239,7 +241,7 @@ impl Body for Bounded {
         };
         let length = frame.data_ref().map_or(0, Bytes::len);
         let Some(left) = self.left.checked_sub(length) else {
-            self.seen.fatal(Fault::TooLong { limit: self.limit });
+            self.seen.fatal(ServerError::TooLong { limit: self.limit });
             return Poll::Ready(Some(Err(io::ErrorKind::InvalidData.into())));
         };
         self.left = left;
@@ -262,7 +264,7 @@ async fn next<B: Body + Unpin>(body: &mut B) -> Option<Result<Frame<B::Data>, B:
 /// Events, with a note of those that are no message.
 struct Events {
     events: SseStream<Bounded>,
-    seen: Seen,
+    seen: TransportErrors,
 }
 
 impl Stream for Events {
@@ -280,17 +282,17 @@ impl Stream for Events {
     }
 }
 
-fn wrong_address(error: AddressError) -> Fault {
-    Fault::Address(match error {
+fn wrong_address(error: AddressError) -> ServerError {
+    ServerError::Address(match error {
         AddressError::User => format!("{error}; use `headers`"),
         error => error.to_string(),
     })
 }
 
-fn not_connected(error: ConnectError) -> Fault {
+fn not_connected(error: ConnectError) -> ServerError {
     match error {
         ConnectError::Address(error) => wrong_address(error),
-        ConnectError::Name(why) => Fault::Address(why),
-        error => Fault::Unreachable(error.to_string()),
+        ConnectError::Name(why) => ServerError::Address(why),
+        error => ServerError::Unreachable(error.to_string()),
     }
 }

@@ -6,30 +6,30 @@ use rmcp::model::{JsonRpcMessage, RequestId};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 
-use super::fault::Seen;
-use crate::error::Fault;
+use super::transport_errors::TransportErrors;
+use crate::error::ServerError;
 
 /// A transport that looks at the ids of what goes through it.
 #[derive(Debug)]
-pub(super) struct Matched<T> {
+pub(super) struct IdMatcher<T> {
     inner: T,
-    seen: Seen,
+    seen: TransportErrors,
     open: HashSet<RequestId>,
 }
 
-impl<T> Matched<T> {
-    pub(super) fn new(inner: T, seen: Seen) -> Self {
+impl<T> IdMatcher<T> {
+    pub(super) fn new(inner: T, seen: TransportErrors) -> Self {
         Self { inner, seen, open: HashSet::new() }
     }
 
     fn answered(&mut self, id: &RequestId) {
         if !self.open.remove(id) {
-            self.seen.fatal(Fault::OtherId { received: id.to_string() });
+            self.seen.fatal(ServerError::OtherId { received: id.to_string() });
         }
     }
 }
 
-impl<T: Transport<RoleClient>> Transport<RoleClient> for Matched<T> {
+impl<T: Transport<RoleClient>> Transport<RoleClient> for IdMatcher<T> {
     type Error = T::Error;
 
     fn send(

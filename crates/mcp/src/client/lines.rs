@@ -10,22 +10,27 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
-use super::fault::Seen;
-use crate::error::{Fault, beginning};
+use super::transport_errors::TransportErrors;
+use crate::error::{ServerError, beginning};
 
 /// The pipes of a program.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineTransport {
     input: Arc<Mutex<Option<ChildStdin>>>,
     output: BufReader<ChildStdout>,
     /// What has come of the next line. Kept here: waiting for the rest may be interrupted.
     line: Vec<u8>,
     longest: usize,
-    seen: Seen,
+    seen: TransportErrors,
 }
 
-impl Lines {
-    pub(super) fn new(input: ChildStdin, output: ChildStdout, longest: usize, seen: Seen) -> Self {
+impl LineTransport {
+    pub(super) fn new(
+        input: ChildStdin,
+        output: ChildStdout,
+        longest: usize,
+        seen: TransportErrors,
+    ) -> Self {
         let input = Arc::new(Mutex::new(Some(input)));
         Self { input, output: BufReader::new(output), line: Vec::new(), longest, seen }
     }
@@ -40,7 +45,7 @@ impl Lines {
             let end = piece.iter().position(|byte| *byte == b'\n');
             let piece = &piece[..end.unwrap_or(piece.len())];
             if self.line.len() + piece.len() > self.longest {
-                self.seen.fatal(Fault::TooLong { limit: self.longest });
+                self.seen.fatal(ServerError::TooLong { limit: self.longest });
                 self.line = Vec::new();
                 return false;
             }
@@ -60,7 +65,7 @@ impl Lines {
     }
 }
 
-impl Transport<RoleClient> for Lines {
+impl Transport<RoleClient> for LineTransport {
     type Error = io::Error;
 
     fn send(

@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhook_engine::run::descendants::{Family, MARK};
-use anyhook_engine::run::process_tree::{Patience, end_family};
+use anyhook_engine::run::descendants::{MARK, RunFamily};
+use anyhook_engine::run::process_tree::{ShutdownGrace, end_family};
 use anyhook_engine::wait::poll_until;
 use rustix::io::Errno;
 use rustix::process::{
@@ -23,7 +23,7 @@ const LAST_WORDS: usize = 4096;
 /// The end of its input is a server's sign to end; it has so long to heed it.
 const FAREWELL: Duration = Duration::from_millis(300);
 /// How long it has to end when it is asked to.
-const PATIENCE: Patience = Patience {
+const SHUTDOWN_GRACE: ShutdownGrace = ShutdownGrace {
     grace: Duration::from_millis(300),
     insist: Duration::from_secs(2),
     look_every: Duration::from_millis(5),
@@ -31,7 +31,7 @@ const PATIENCE: Patience = Patience {
 
 /// How the program of a server is ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ending {
+pub enum ShutdownMode {
     /// It is asked, has a little time, and is killed then. Blocks meanwhile: for a program that does
     /// nothing else.
     #[default]
@@ -42,18 +42,18 @@ pub enum Ending {
 
 /// A running program. Dropping it ends it, and what it has started.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct ServerProcess {
     program: Arc<Program>,
     /// How it ended, as soon as it has.
     ended: watch::Receiver<Option<String>>,
-    ending: Ending,
+    ending: ShutdownMode,
 }
 
 #[derive(Debug)]
 struct Program {
     /// `None` as soon as it is off the list of processes.
     child: Mutex<Option<Child>>,
-    family: Family,
+    family: RunFamily,
 }
 
 /// What we say to it and hear from it.
@@ -64,9 +64,9 @@ pub(super) struct Pipes {
     pub(super) errors: ChildStderr,
 }
 
-impl Process {
+impl ServerProcess {
     /// Starts a program. Blocks, and must be called where a runtime is.
-    pub(super) fn start(mut command: Command, ending: Ending) -> io::Result<(Self, Pipes)> {
+    pub(super) fn start(mut command: Command, ending: ShutdownMode) -> io::Result<(Self, Pipes)> {
         let mark = anyhook_engine::new_id().to_string();
         let mut child = command
             .env(MARK, &mark)
@@ -77,7 +77,7 @@ impl Process {
             .spawn()?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let leader = Pid::from_child(&child);
-        let family = Family { leader, mark, strangers: None, earlier: Vec::new() };
+        let family = RunFamily { leader, mark, strangers: None, earlier: Vec::new() };
         let program = Arc::new(Program { child: Mutex::new(Some(child)), family });
         let (sender, ended) = watch::channel(None);
         // From here on, every way out ends it.
@@ -125,18 +125,20 @@ impl Process {
     /// Ends it with its family.
     pub(super) fn end(&self) {
         match self.ending {
-            Ending::Asked => end_family(&self.program.family, PATIENCE, || self.has_ended()),
+            ShutdownMode::Asked => {
+                end_family(&self.program.family, SHUTDOWN_GRACE, || self.has_ended());
+            }
             // No other process can have its number before it is off the list. The reaper ends those
             // that have left its group.
-            Ending::AtOnce if !self.has_ended() => {
+            ShutdownMode::AtOnce if !self.has_ended() => {
                 let _ = kill_process_group(self.program.family.leader, Signal::KILL);
             }
-            Ending::AtOnce => {}
+            ShutdownMode::AtOnce => {}
         }
     }
 }
 
-impl Drop for Process {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         self.end();
     }
@@ -145,7 +147,7 @@ impl Drop for Process {
 impl Program {
     /// Waits for the end of the program, and takes it off the list of processes: with or without a
     /// runtime.
-    fn reap(&self, ending: Ending, told: &watch::Sender<Option<String>>) {
+    fn reap(&self, ending: ShutdownMode, told: &watch::Sender<Option<String>>) {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let ended = loop {
             match waitid(WaitId::Pid(self.family.leader), options) {
@@ -155,8 +157,8 @@ impl Program {
         };
         // Told before it is off the list: that takes longer if it has left processes behind.
         told.send_replace(Some(ended.as_ref().map_or_else(|| UNKNOWN.to_owned(), how)));
-        if ending == Ending::AtOnce {
-            poll_until(Instant::now() + PATIENCE.insist, PATIENCE.look_every, || {
+        if ending == ShutdownMode::AtOnce {
+            poll_until(Instant::now() + SHUTDOWN_GRACE.insist, SHUTDOWN_GRACE.look_every, || {
                 (!self.family.signal(Signal::KILL)).then_some(())
             });
         }
@@ -181,13 +183,13 @@ fn how(status: &WaitIdStatus) -> String {
 /// The end of what a server says on its standard error; read on and on, so that it never waits for
 /// us.
 #[derive(Debug)]
-pub(super) struct LastWords {
+pub(super) struct StderrTail {
     kept: Arc<Mutex<Vec<u8>>>,
     done: watch::Receiver<bool>,
     reader: AbortHandle,
 }
 
-impl LastWords {
+impl StderrTail {
     pub(super) fn of(mut errors: ChildStderr) -> Self {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let (sender, done) = watch::channel(false);
@@ -218,7 +220,7 @@ impl LastWords {
     }
 }
 
-impl Drop for LastWords {
+impl Drop for StderrTail {
     fn drop(&mut self) {
         self.reader.abort();
     }

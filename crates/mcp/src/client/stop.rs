@@ -6,11 +6,11 @@ use tokio::sync::watch;
 
 /// Ends the sessions that it was given to, from any thread.
 #[derive(Clone, Debug, Default)]
-pub struct Stop {
+pub struct StopHandle {
     is_over: Arc<watch::Sender<bool>>,
 }
 
-impl Stop {
+impl StopHandle {
     /// Ends what goes on, and what would begin after it.
     pub fn now(&self) {
         self.is_over.send_replace(true);

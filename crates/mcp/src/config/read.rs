@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use anyhook_engine::Place;
+use anyhook_engine::TextPosition;
 use anyhook_model::nearest::nearest;
 use jsonc_parser::ast::{Object, ObjectProp, Value as Node};
 use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Map;
 
-use super::{Config, ConfigError, Definition, Note, Text, Way};
+use super::{Config, ConfigError, ConfigNote, ConfigText, ServerDefinition, TransportDefinition};
 
 const STDIO: &[&str] = &["command", "args", "env", "cwd", "type"];
 const HTTP: &[&str] = &["url", "headers", "type"];
@@ -33,7 +33,7 @@ fn options() -> ParseOptions {
 pub(super) fn read(file: &str, text: &str) -> Result<Config, ConfigError> {
     // Editors of some systems begin a file with this mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let reader = Reader { file, text };
+    let reader = ConfigReader { file, text };
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options()).map_err(|error| {
         reader.error(
             error.range(),
@@ -69,14 +69,14 @@ pub(super) fn read(file: &str, text: &str) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     file: &'a str,
     text: &'a str,
 }
 
-impl Reader<'_> {
-    fn place(&self, range: Range) -> Place {
-        Place::in_text(self.text, &(range.start..range.end))
+impl ConfigReader<'_> {
+    fn place(&self, range: Range) -> TextPosition {
+        TextPosition::in_text(self.text, &(range.start..range.end))
     }
 
     fn error(
@@ -93,12 +93,12 @@ impl Reader<'_> {
         }
     }
 
-    fn unknown(&self, property: &ObjectProp<'_>, known: &[&str], whose: &str) -> Note {
+    fn unknown(&self, property: &ObjectProp<'_>, known: &[&str], whose: &str) -> ConfigNote {
         let name = property.name.as_str();
         let meant = nearest(name, known.iter().copied())
             .map(|near| format!(" (did you mean `{near}`?)"))
             .unwrap_or_default();
-        Note {
+        ConfigNote {
             file: self.file.to_owned(),
             place: self.place(property.name.range()),
             message: format!("unknown key `{name}` in {whose}{meant}"),
@@ -133,8 +133,8 @@ impl Reader<'_> {
         &self,
         name: &str,
         node: &Node<'_>,
-        notes: &mut Vec<Note>,
-    ) -> Result<Definition, ConfigError> {
+        notes: &mut Vec<ConfigNote>,
+    ) -> Result<ServerDefinition, ConfigError> {
         let whose = format!("the MCP server `{name}`");
         let either = "give it a `command` (a program) or a `url` (streamable HTTP)";
         let object = self.object(node, &whose, either)?;
@@ -152,14 +152,16 @@ impl Reader<'_> {
                 let message = format!("{whose} has both a `command` and a `url`");
                 return Err(self.error(url.name.range(), message, "remove one of them"));
             }
-            (None | Some(Kind::Stdio), Some(command), _) => {
+            (None | Some(TransportKind::Stdio), Some(command), _) => {
                 (STDIO, self.stdio(&whose, command, &keys)?)
             }
-            (None | Some(Kind::Http), _, Some(url)) => (HTTP, self.http(&whose, url, &keys)?),
+            (None | Some(TransportKind::Http), _, Some(url)) => {
+                (HTTP, self.http(&whose, url, &keys)?)
+            }
             (Some(kind), _, _) => {
                 let (word, key) = match kind {
-                    Kind::Stdio => ("stdio", "command"),
-                    Kind::Http => ("http", "url"),
+                    TransportKind::Stdio => ("stdio", "command"),
+                    TransportKind::Http => ("http", "url"),
                 };
                 let range = keys.get("type").map_or(object.range, |property| property.range);
                 let message = format!("{whose} has the type `{word}`, but no `{key}`");
@@ -178,15 +180,15 @@ impl Reader<'_> {
                 other.insert(property.name.as_str().to_owned(), value);
             }
         }
-        Ok(Definition { file: self.file.to_owned(), way, other })
+        Ok(ServerDefinition { file: self.file.to_owned(), way, other })
     }
 
-    fn kind(&self, whose: &str, property: &ObjectProp<'_>) -> Result<Kind, ConfigError> {
+    fn kind(&self, whose: &str, property: &ObjectProp<'_>) -> Result<TransportKind, ConfigError> {
         let text = self.text(&property.value, &format!("`type` of {whose}"))?;
         match text.raw.as_str() {
-            "stdio" => Ok(Kind::Stdio),
+            "stdio" => Ok(TransportKind::Stdio),
             // Three spellings of one thing are about.
-            "http" | "streamable-http" | "streamableHttp" => Ok(Kind::Http),
+            "http" | "streamable-http" | "streamableHttp" => Ok(TransportKind::Http),
             "sse" => Err(self.error(
                 property.value.range(),
                 format!("{whose} has the type `sse`, which the protocol no longer supports"),
@@ -205,7 +207,7 @@ impl Reader<'_> {
         whose: &str,
         command: &ObjectProp<'_>,
         keys: &BTreeMap<&str, &ObjectProp<'_>>,
-    ) -> Result<Way, ConfigError> {
+    ) -> Result<TransportDefinition, ConfigError> {
         let program = self.text(&command.value, &format!("`command` of {whose}"))?;
         if program.raw.trim().is_empty() {
             let message = format!("`command` of {whose} is empty");
@@ -230,7 +232,7 @@ impl Reader<'_> {
             .map(|property| self.text(&property.value, &format!("`cwd` of {whose}")))
             .transpose()?;
         let environment = self.texts(keys.get("env").copied(), &format!("`env` of {whose}"))?;
-        Ok(Way::Stdio { command: program, arguments, environment, work_dir })
+        Ok(TransportDefinition::Stdio { command: program, arguments, environment, work_dir })
     }
 
     fn http(
@@ -238,16 +240,16 @@ impl Reader<'_> {
         whose: &str,
         url: &ObjectProp<'_>,
         keys: &BTreeMap<&str, &ObjectProp<'_>>,
-    ) -> Result<Way, ConfigError> {
+    ) -> Result<TransportDefinition, ConfigError> {
         let url = self.text(&url.value, &format!("`url` of {whose}"))?;
         let headers = self.texts(keys.get("headers").copied(), &format!("`headers` of {whose}"))?;
-        Ok(Way::Http { url, headers })
+        Ok(TransportDefinition::Http { url, headers })
     }
 
-    fn text(&self, node: &Node<'_>, what: &str) -> Result<Text, ConfigError> {
+    fn text(&self, node: &Node<'_>, what: &str) -> Result<ConfigText, ConfigError> {
         match node {
             Node::StringLit(string) => {
-                Ok(Text { raw: string.value.to_string(), place: self.place(string.range) })
+                Ok(ConfigText { raw: string.value.to_string(), place: self.place(string.range) })
             }
             other => Err(self.mismatch(other, what, "a string", "put it in double quotes")),
         }
@@ -257,7 +259,7 @@ impl Reader<'_> {
         &self,
         property: Option<&ObjectProp<'_>>,
         what: &str,
-    ) -> Result<Vec<(String, Text)>, ConfigError> {
+    ) -> Result<Vec<(String, ConfigText)>, ConfigError> {
         let Some(property) = property else { return Ok(Vec::new()) };
         let object = self.object(&property.value, what, "write `{ \"NAME\": \"value\" }`")?;
         let mut texts = Vec::new();
@@ -271,7 +273,7 @@ impl Reader<'_> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum TransportKind {
     Stdio,
     Http,
 }

@@ -11,9 +11,9 @@ const LIST: &str = "Available Libraries:
 - Description: The React framework
 - Versions: v14.3.0, v15.1.8";
 
-fn tool(name: &str, properties: &Value) -> Tool {
+fn tool(name: &str, properties: &Value) -> ServerTool {
     let input_schema = json!({"type": "object", "properties": properties});
-    Tool { name: name.to_owned(), description: String::new(), input_schema }
+    ServerTool { name: name.to_owned(), description: String::new(), input_schema }
 }
 
 fn at() -> Timestamp {
@@ -73,7 +73,7 @@ fn a_report_is_made_of_what_came() {
 
 #[test]
 fn a_report_of_a_failure_says_why() {
-    let failed = error("context7", Fault::Unreachable("refused".to_owned()));
+    let failed = error("context7", ServerError::Unreachable("refused".to_owned()));
     let report = report("vue", "context7", &Err(failed.into()), at());
     assert!(report.hint.as_ref().unwrap().starts_with("start the server"), "{report:?}");
     assert_eq!(
@@ -88,14 +88,14 @@ fn a_report_of_a_failure_says_why() {
 
 #[test]
 fn a_report_without_a_status_was_fetched() {
-    let report: Report = serde_json::from_value(json!({
+    let report: DocumentationReport = serde_json::from_value(json!({
         "topic": "Next.js App Router", "source": "context7",
         "source_url": "https://nextjs.org/docs/app",
         "summary": "Key APIs: useRouter, Link, redirect...",
         "fetched_at": "2025-12-02T15:30:00Z", "for_stage": "frontend_implementation",
     }))
     .unwrap();
-    assert_eq!((report.status, report.reason), (Status::Fetched, None));
+    assert_eq!((report.status, report.reason), (DocumentationStatus::Fetched, None));
 }
 
 #[test]

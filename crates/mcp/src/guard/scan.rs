@@ -3,8 +3,8 @@
 //! Quotes do not hide anything: what is in them may be a command for somebody else.
 
 use super::Danger;
-use super::words::{
-    Name, is_assignment, is_preliminary, looks_fetchable, names_program, removal_flags,
+use super::command_names::{
+    CommandName, is_assignment, is_preliminary, looks_fetchable, names_program, removal_flags,
     starts_commands,
 };
 
@@ -77,9 +77,9 @@ enum Expected {
 /// A simple command.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is seen by itself")]
-struct Command {
+struct ScannedCommand {
     expected: Expected,
-    name: Option<Name>,
+    name: Option<CommandName>,
     /// Where it begins.
     start: usize,
     /// A word of it has been seen.
@@ -105,7 +105,7 @@ struct Command {
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is seen by itself")]
 struct Frame {
-    command: Command,
+    command: ScannedCommand,
     /// A download flows into the current command.
     piped: bool,
     /// A command in here downloads, so what comes out of the brackets is a download.
@@ -186,7 +186,7 @@ impl Scanner {
         let is_inner = command.starts_others && command.expected != Expected::Name;
         if opens && (is_value || is_inner) {
             self.end_command();
-            self.frame.command = Command { is_quoted: true, ..Command::default() };
+            self.frame.command = ScannedCommand { is_quoted: true, ..ScannedCommand::default() };
             self.take(&word[last_quote..], start);
         } else {
             self.take(&word, start);
@@ -199,23 +199,26 @@ impl Scanner {
 
     /// Takes a word of the current command.
     fn take(&mut self, word: &str, start: usize) {
-        let Command { expected, name, start: began, .. } = self.frame.command;
+        let ScannedCommand { expected, name, start: began, .. } = self.frame.command;
         self.frame.command.is_begun = true;
-        if name == Some(Name::Sudo) && matches!(expected, Expected::Wrapped { .. }) {
+        if name == Some(CommandName::Sudo) && matches!(expected, Expected::Wrapped { .. }) {
             self.alarm(Danger::Sudo, began);
         }
         match expected {
             Expected::Name if is_assignment(word) || word.starts_with(['<', '>']) => {}
-            Expected::Name => self.name(Name::of(word), start),
-            Expected::Wrapped { after_flag } => match Name::of(word) {
-                Name::Other if after_flag || is_preliminary(word) => {
+            Expected::Name => self.name(CommandName::of(word), start),
+            Expected::Wrapped { after_flag } => match CommandName::of(word) {
+                CommandName::Other if after_flag || is_preliminary(word) => {
                     let after_flag = word.starts_with('-');
                     self.frame.command.expected = Expected::Wrapped { after_flag };
                 }
                 name => self.started(name, start),
             },
-            Expected::Carried => match Name::of(word) {
-                Name::Other | Name::Keyword | Name::Wrapper | Name::Carrier => {}
+            Expected::Carried => match CommandName::of(word) {
+                CommandName::Other
+                | CommandName::Keyword
+                | CommandName::Wrapper
+                | CommandName::Carrier => {}
                 name => self.started(name, start),
             },
             Expected::Argument => self.argument(word),
@@ -223,36 +226,42 @@ impl Scanner {
     }
 
     /// Takes the name of a command that the current one starts.
-    fn started(&mut self, name: Name, start: usize) {
+    fn started(&mut self, name: CommandName, start: usize) {
         let is_quoted = self.frame.command.is_quoted;
         self.end_command();
-        self.frame.command =
-            Command { is_quoted, is_begun: true, starts_others: true, ..Command::default() };
+        self.frame.command = ScannedCommand {
+            is_quoted,
+            is_begun: true,
+            starts_others: true,
+            ..ScannedCommand::default()
+        };
         self.name(name, start);
     }
 
-    fn name(&mut self, name: Name, start: usize) {
+    fn name(&mut self, name: CommandName, start: usize) {
         let command = &mut self.frame.command;
         command.start = start;
         command.name = Some(name);
-        command.speaks_of_download = name == Name::Download;
+        command.speaks_of_download = name == CommandName::Download;
         command.expected = match name {
-            Name::Keyword => Expected::Name,
-            Name::Wrapper | Name::Sudo => Expected::Wrapped { after_flag: false },
-            Name::Carrier => Expected::Carried,
+            CommandName::Keyword => Expected::Name,
+            CommandName::Wrapper | CommandName::Sudo => Expected::Wrapped { after_flag: false },
+            CommandName::Carrier => Expected::Carried,
             _ => Expected::Argument,
         };
-        command.starts_others |=
-            !matches!(name, Name::Other | Name::Keyword | Name::Download | Name::Remove);
+        command.starts_others |= !matches!(
+            name,
+            CommandName::Other | CommandName::Keyword | CommandName::Download | CommandName::Remove
+        );
     }
 
     fn argument(&mut self, word: &str) {
         let is_row = self.frame.is_row;
         let command = &mut self.frame.command;
         match command.name {
-            Some(Name::Download) => command.downloads |= !is_row,
-            Some(Name::Interpreter) => command.has_program |= names_program(word),
-            Some(Name::Remove) if !command.flags_over => {
+            Some(CommandName::Download) => command.downloads |= !is_row,
+            Some(CommandName::Interpreter) => command.has_program |= names_program(word),
+            Some(CommandName::Remove) if !command.flags_over => {
                 let (recursive, force) = removal_flags(word);
                 command.recursive |= recursive;
                 command.force |= force;
@@ -261,14 +270,15 @@ impl Scanner {
             _ => {}
         }
         command.downloads |= command.speaks_of_download && looks_fetchable(word);
-        command.speaks_of_download |= Name::of(word) == Name::Download;
+        command.speaks_of_download |= CommandName::of(word) == CommandName::Download;
         // `find . -exec rm`, `npx something -- rm`.
         let introduces = matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir")
-            || (word == "--" && command.name == Some(Name::Other));
+            || (word == "--" && command.name == Some(CommandName::Other));
         if introduces {
             let is_quoted = command.is_quoted;
             self.end_command();
-            self.frame.command = Command { is_quoted, is_begun: true, ..Command::default() };
+            self.frame.command =
+                ScannedCommand { is_quoted, is_begun: true, ..ScannedCommand::default() };
         }
     }
 
@@ -277,8 +287,8 @@ impl Scanner {
         let command = std::mem::take(&mut self.frame.command);
         let is_fed = self.frame.piped && !command.is_quoted;
         let executes = match command.name {
-            Some(Name::Shell) => is_fed,
-            Some(Name::Interpreter) => is_fed && !command.has_program,
+            Some(CommandName::Shell) => is_fed,
+            Some(CommandName::Interpreter) => is_fed && !command.has_program,
             _ => command.downloads && self.frame.is_executed,
         };
         if executes {
@@ -329,7 +339,8 @@ impl Scanner {
         self.end_word();
         let outer = self.frame;
         let substitutes = bracket == Bracket::Tick || matches!(glue, Some('$' | '<' | '>' | '='));
-        let runs_arguments = matches!(outer.command.name, Some(Name::Shell | Name::Evaluator));
+        let runs_arguments =
+            matches!(outer.command.name, Some(CommandName::Shell | CommandName::Evaluator));
         // `word (` is no shell's: brackets in prose.
         let is_prose = bracket == Bracket::Round && outer.command.is_begun && !substitutes;
         let is_prose = is_prose && outer.command.expected != Expected::Name;
@@ -341,13 +352,13 @@ impl Scanner {
             ..Frame::default()
         };
         if is_prose {
-            self.frame.command = Command {
+            self.frame.command = ScannedCommand {
                 expected: Expected::Argument,
-                name: Some(Name::Other),
+                name: Some(CommandName::Other),
                 is_begun: true,
                 // `os.system("rm`
                 announced,
-                ..Command::default()
+                ..ScannedCommand::default()
             };
         }
         self.outer.push(outer);
@@ -367,7 +378,7 @@ impl Scanner {
         command.downloads |= downloads;
         if !command.is_begun {
             command.is_begun = true;
-            command.name = Some(Name::Other);
+            command.name = Some(CommandName::Other);
             command.expected = Expected::Argument;
         }
     }

@@ -1,30 +1,30 @@
 use super::*;
 
-fn said(text: &str) -> Option<Opinion> {
-    opinion(&Answer { text: text.to_owned(), structured: None })
+fn said(text: &str) -> Option<ReviewerOpinion> {
+    opinion(&ToolAnswer { text: text.to_owned(), structured: None })
 }
 
-fn tool(schema: Value) -> Tool {
-    Tool { name: "ask".to_owned(), description: String::new(), input_schema: schema }
+fn tool(schema: Value) -> ServerTool {
+    ServerTool { name: "ask".to_owned(), description: String::new(), input_schema: schema }
 }
 
 fn at() -> Timestamp {
     "2025-12-02T15:45:00Z".parse().unwrap()
 }
 
-fn failed(reason: &str) -> Result<Opinion, Failure> {
-    Err(Failure { reason: reason.to_owned(), hint: String::new() })
+fn failed(reason: &str) -> Result<ReviewerOpinion, ServerFailure> {
+    Err(ServerFailure { reason: reason.to_owned(), hint: String::new() })
 }
 
 #[test]
 fn an_opinion_is_found_in_data_and_among_words() {
     let data = json!({"verdict": "needs_changes", "concerns": ["no limit", {"id": 5}]});
-    let expected = Opinion {
-        verdict: Verdict::NeedsChanges,
+    let expected = ReviewerOpinion {
+        verdict: ReviewVerdict::NeedsChanges,
         concerns: vec!["no limit".to_owned(), "{\"id\":5}".to_owned()],
         suggestions: Vec::new(),
     };
-    let answer = Answer { text: "see the data".to_owned(), structured: Some(data.clone()) };
+    let answer = ToolAnswer { text: "see the data".to_owned(), structured: Some(data.clone()) };
     assert_eq!(opinion(&answer), Some(expected.clone()));
     assert_eq!(said(&data.to_string()), Some(expected.clone()));
     let words = format!("I looked at {{it}} and {{\"a\": 1}}.\n```json\n{data:#}\n```\nBye {{");
@@ -32,7 +32,7 @@ fn an_opinion_is_found_in_data_and_among_words() {
     let loose =
         said(r#"{"verdict": "Approve with notes", "suggestions": "cache", "concerns": ""}"#);
     let loose = loose.unwrap();
-    assert_eq!(loose.verdict, Verdict::ApproveWithNotes);
+    assert_eq!(loose.verdict, ReviewVerdict::ApproveWithNotes);
     assert_eq!((loose.concerns, loose.suggestions), (vec![], vec!["cache".to_owned()]));
 }
 
@@ -75,8 +75,8 @@ fn the_text_goes_where_the_tool_takes_it() {
 
 #[test]
 fn a_review_is_made_of_what_came() {
-    let opinion = Opinion {
-        verdict: Verdict::ApproveWithNotes,
+    let opinion = ReviewerOpinion {
+        verdict: ReviewVerdict::ApproveWithNotes,
         concerns: vec!["rate limits".to_owned()],
         suggestions: vec!["a cache".to_owned()],
     };
@@ -90,7 +90,7 @@ fn a_review_is_made_of_what_came() {
         })
     );
     let made = review("a.json", "gemini", &failed("it cannot be reached"), at());
-    assert_eq!((made.status, made.verdict), (Status::Unavailable, None));
+    assert_eq!((made.status, made.verdict), (OpinionStatus::Unavailable, None));
     assert_eq!(made.reason.as_deref(), Some("it cannot be reached"));
 }
 
@@ -98,27 +98,28 @@ fn a_review_is_made_of_what_came() {
 fn reviews_of_several_artifacts_are_one() {
     let opinion = |verdict, concern: &str| {
         let (concerns, suggestions) = (vec![concern.to_owned()], vec!["a cache".to_owned()]);
-        Ok(Opinion { verdict, concerns, suggestions })
+        Ok(ReviewerOpinion { verdict, concerns, suggestions })
     };
-    let of =
-        |scope: &str, opinion: &Result<Opinion, Failure>| review(scope, "gemini", opinion, at());
-    let one = of("a.json", &opinion(Verdict::Approve, "none"));
-    let other = of("b.json", &opinion(Verdict::NeedsChanges, "no limit"));
+    let of = |scope: &str, opinion: &Result<ReviewerOpinion, ServerFailure>| {
+        review(scope, "gemini", opinion, at())
+    };
+    let one = of("a.json", &opinion(ReviewVerdict::Approve, "none"));
+    let other = of("b.json", &opinion(ReviewVerdict::NeedsChanges, "no limit"));
     let gone = of("c.json", &failed("it ended"));
     assert_eq!(together(vec![]), None);
     assert_eq!(together(vec![one.clone()]), Some(one.clone()));
     let both = together(vec![one.clone(), other]).unwrap();
     assert_eq!(
         (both.scope.as_str(), both.verdict),
-        ("a.json, b.json", Some(Verdict::NeedsChanges))
+        ("a.json, b.json", Some(ReviewVerdict::NeedsChanges))
     );
     assert_eq!(both.concerns, ["a.json: none", "b.json: no limit"]);
     assert_eq!(both.suggestions, ["a.json: a cache", "b.json: a cache"]);
     let partly = together(vec![gone.clone(), one]).unwrap();
-    assert_eq!((partly.status, partly.reason), (Status::Reviewed, None));
-    assert_eq!(partly.verdict, Some(Verdict::ApproveWithNotes), "one was not looked at");
+    assert_eq!((partly.status, partly.reason), (OpinionStatus::Reviewed, None));
+    assert_eq!(partly.verdict, Some(ReviewVerdict::ApproveWithNotes), "one was not looked at");
     assert_eq!(partly.concerns, ["a.json: none", "c.json: it ended"]);
     let none = together(vec![gone.clone(), gone]).unwrap();
-    assert_eq!((none.status, none.verdict), (Status::Unavailable, None));
+    assert_eq!((none.status, none.verdict), (OpinionStatus::Unavailable, None));
     assert_eq!(none.reason.as_deref(), Some("c.json: it ended; c.json: it ended"));
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use anyhook_mcp::context7::{self, Report, ToolNames};
-use anyhook_mcp::second_opinion::{self, Reviewer, Verdict};
-use anyhook_mcp::{Server, context7::Status};
+use anyhook_mcp::context7::{self, Context7Tools, DocumentationReport};
+use anyhook_mcp::second_opinion::{self, ReviewVerdict, Reviewer};
+use anyhook_mcp::{Server, context7::DocumentationStatus};
 use jiff::Timestamp;
 
 use crate::{LONG, SHORT, Scripted, limits};
@@ -13,9 +13,9 @@ fn now() -> Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
 }
 
-fn refresh(server: &Server, topics: &[&str], deadline: Duration) -> Vec<Report> {
+fn refresh(server: &Server, topics: &[&str], deadline: Duration) -> Vec<DocumentationReport> {
     let topics: Vec<String> = topics.iter().map(|topic| (*topic).to_owned()).collect();
-    context7::refresh(server, &ToolNames::default(), &topics, &limits(deadline), &now)
+    context7::refresh(server, &Context7Tools::default(), &topics, &limits(deadline), &now)
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn documentation_is_fetched_from_older_and_newer_servers() {
         let scripted = Scripted::new(version);
         let reports = refresh(&scripted.server, &["Next.js App Router", "/nuxt/nuxt"], LONG);
         assert_eq!(reports.len(), 2);
-        assert_eq!(reports[0].status, Status::Fetched, "{reports:?}");
+        assert_eq!(reports[0].status, DocumentationStatus::Fetched, "{reports:?}");
         assert_eq!(reports[0].library.as_deref(), Some("/vercel/next.js"));
         assert_eq!(reports[0].source_url.as_deref(), Some("https://nextjs.org/docs/app"));
         let summary = reports[0].summary.as_deref().unwrap();
@@ -45,7 +45,7 @@ fn documentation_is_fetched_from_older_and_newer_servers() {
 fn a_topic_that_fails_does_not_take_the_others_along() {
     let scripted = Scripted::new("newer");
     let reports = refresh(&scripted.server, &["nothing", "Nuxt"], LONG);
-    assert_eq!(reports[0].status, Status::Unavailable);
+    assert_eq!(reports[0].status, DocumentationStatus::Unavailable);
     let error = reports[0].reason.as_deref().unwrap();
     assert!(error.contains("it has no library for `nothing`: No documentation"), "{error}");
     assert_eq!(reports[1].library.as_deref(), Some("/nuxt/nuxt"));
@@ -57,7 +57,10 @@ fn a_server_that_is_absent_or_another_makes_reports_that_say_so() {
     let absent = Server::stdio("context7", "/nowhere/context7", [""; 0]);
     let reports = refresh(&absent, &["react", "vue"], LONG);
     for report in &reports {
-        assert_eq!((report.status, report.summary.as_ref()), (Status::Unavailable, None));
+        assert_eq!(
+            (report.status, report.summary.as_ref()),
+            (DocumentationStatus::Unavailable, None)
+        );
         assert!(report.reason.as_deref().unwrap().contains("cannot be started"), "{report:?}");
     }
     let silent = Scripted::new("silent");
@@ -79,11 +82,11 @@ fn a_second_opinion_is_asked_for() {
         second_opinion::ask(&scripted.server, reviewer, "a.json", artifact, limits(LONG), &now)
     };
     let review = ask(&Reviewer::default(), "the artifact: 12345");
-    assert_eq!(review.verdict, Some(Verdict::NeedsChanges));
+    assert_eq!(review.verdict, Some(ReviewVerdict::NeedsChanges));
     assert_eq!(review.concerns, ["12345"], "the whole text arrives");
     assert_eq!((review.scope.as_str(), review.reviewer.as_str()), ("a.json", "tester"));
     let review = ask(&Reviewer::default(), "no opinion");
-    assert_eq!((review.status, review.verdict), (second_opinion::Status::Unavailable, None));
+    assert_eq!((review.status, review.verdict), (second_opinion::OpinionStatus::Unavailable, None));
     let error = review.reason.unwrap();
     assert!(error.ends_with("its answer has no verdict: I would rather not say."), "{error}");
     let unknown = Reviewer { tool: Some("ask-nobody".to_owned()), argument: None };

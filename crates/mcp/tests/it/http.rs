@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use anyhook_mcp::{Endpoint, Fault, Server, Session, Step};
+use anyhook_mcp::{Endpoint, Server, ServerError, ServerSession, ServerStep};
 use anyhook_testkit::tls::{CERTIFICATE, PRIVATE_KEY};
 use serde_json::json;
 
@@ -51,7 +51,7 @@ impl Web {
         server
     }
 
-    fn failure(&self, mode: &str, deadline: std::time::Duration) -> Fault {
+    fn failure(&self, mode: &str, deadline: std::time::Duration) -> ServerError {
         let server = self.server(mode);
         fault(anyhook_mcp::call(&server, "echo", json!({}), deadline).unwrap_err())
     }
@@ -68,7 +68,7 @@ impl Drop for Web {
 fn answers_come_whole_and_as_events_and_the_session_is_deleted() {
     let mut web = Web::start();
     for mode in ["", "events"] {
-        let mut session = Session::open(&web.server(mode), limits(LONG)).unwrap();
+        let mut session = ServerSession::open(&web.server(mode), limits(LONG)).unwrap();
         assert_eq!(session.tools().unwrap()[0].name, "echo");
         assert_eq!(session.call("echo", json!({})).unwrap().text, "xxxxx");
         assert_eq!(session.call("echo", json!({})).unwrap().text, "xxxxx");
@@ -81,22 +81,31 @@ fn answers_come_whole_and_as_events_and_the_session_is_deleted() {
 fn what_servers_do_wrong_is_told() {
     let web = Web::start();
     let garbage = web.failure("garbage", LONG);
-    assert!(matches!(&garbage, Fault::Garbage(text) if text == "<html>hello</html>"), "{garbage}");
+    assert!(
+        matches!(&garbage, ServerError::Garbage(text) if text == "<html>hello</html>"),
+        "{garbage}"
+    );
     let broken = web.failure("broken", LONG);
     assert_eq!(broken.to_string(), "it answered with status 500: out of order");
     let elsewhere = web.failure("elsewhere", LONG);
-    assert!(matches!(elsewhere, Fault::Status { status: 302, .. }), "{elsewhere}");
+    assert!(matches!(elsewhere, ServerError::Status { status: 302, .. }), "{elsewhere}");
     let cut = web.failure("cut", LONG);
-    assert!(matches!(cut, Fault::Closed { step: Step::Call, in_the_middle: true }), "{cut}");
+    assert!(
+        matches!(cut, ServerError::Closed { step: ServerStep::Call, in_the_middle: true }),
+        "{cut}"
+    );
     let empty = web.failure("empty-events", LONG);
-    assert!(matches!(empty, Fault::Closed { step: Step::Call, in_the_middle: false }), "{empty}");
+    assert!(
+        matches!(empty, ServerError::Closed { step: ServerStep::Call, in_the_middle: false }),
+        "{empty}"
+    );
     let slow = web.failure("slow", SHORT);
-    assert!(matches!(slow, Fault::TimedOut { step: Step::Call, .. }), "{slow}");
+    assert!(matches!(slow, ServerError::TimedOut { step: ServerStep::Call, .. }), "{slow}");
     let other = web.failure("other-id", LONG);
-    assert!(matches!(&other, Fault::OtherId { received } if received == "4711"), "{other}");
+    assert!(matches!(&other, ServerError::OtherId { received } if received == "4711"), "{other}");
     for mode in ["huge", "huge-events"] {
         let huge = web.failure(mode, LONG);
-        assert!(matches!(huge, Fault::TooLong { limit: 8_388_608 }), "{huge}");
+        assert!(matches!(huge, ServerError::TooLong { limit: 8_388_608 }), "{huge}");
     }
 }
 
@@ -104,7 +113,7 @@ fn what_servers_do_wrong_is_told() {
 fn a_server_that_wants_to_know_who_we_are() {
     let web = Web::start();
     let server = Server::http("web", format!("http://localhost:{}/", web.port));
-    let error = Session::open(&server, limits(LONG)).unwrap_err();
+    let error = ServerSession::open(&server, limits(LONG)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the MCP server `web`: it answered with status 401: who are you?"
@@ -142,8 +151,8 @@ fn addresses_that_lead_nowhere() {
     // Taken and given back: nobody listens there.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let server = Server::http("web", format!("http://127.0.0.1:{port}/mcp"));
-    let error = Session::open(&server, limits(LONG)).unwrap_err();
-    assert!(matches!(error.fault, Fault::Unreachable(_)), "{error}");
+    let error = ServerSession::open(&server, limits(LONG)).unwrap_err();
+    assert!(matches!(error.fault, ServerError::Unreachable(_)), "{error}");
     for (url, why) in [
         (
             "http://example.com/mcp",
@@ -151,7 +160,7 @@ fn addresses_that_lead_nowhere() {
         ),
         ("pigeon://x", "its address must start with https:// or http://"),
     ] {
-        let error = Session::open(&Server::http("web", url), limits(LONG)).unwrap_err();
+        let error = ServerSession::open(&Server::http("web", url), limits(LONG)).unwrap_err();
         assert!(error.fault.to_string().starts_with(why), "{error}");
     }
 }

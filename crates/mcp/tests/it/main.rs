@@ -11,7 +11,7 @@ mod stdio;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhook_mcp::{Endpoint, Fault, Limits, McpError, Server, Session};
+use anyhook_mcp::{Endpoint, McpError, Server, ServerError, ServerSession, SessionLimits};
 use anyhook_testkit::wait_until;
 use tempfile::TempDir;
 
@@ -30,8 +30,8 @@ fn program() -> PathBuf {
     tests.parent().unwrap().parent().unwrap().join("examples/call-within-memory")
 }
 
-fn limits(deadline: Duration) -> Limits {
-    Limits { deadline, ..Limits::default() }
+fn limits(deadline: Duration) -> SessionLimits {
+    SessionLimits { deadline, ..SessionLimits::default() }
 }
 
 /// A scripted server on its standard input and output.
@@ -53,12 +53,12 @@ impl Scripted {
         Self { scratch, server }
     }
 
-    fn open(&self) -> Session {
-        Session::open(&self.server, limits(LONG)).unwrap()
+    fn open(&self) -> ServerSession {
+        ServerSession::open(&self.server, limits(LONG)).unwrap()
     }
 
     fn unusable(&self, deadline: Duration) -> McpError {
-        let error = Session::open(&self.server, limits(deadline)).unwrap_err();
+        let error = ServerSession::open(&self.server, limits(deadline)).unwrap_err();
         self.must_be_gone();
         error
     }
@@ -93,6 +93,6 @@ fn has_ended(process: &str) -> bool {
     status.map_or(true, |status| status.contains("State:\tZ"))
 }
 
-fn fault(error: McpError) -> Fault {
+fn fault(error: McpError) -> ServerError {
     error.fault
 }

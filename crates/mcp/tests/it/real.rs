@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use anyhook_mcp::context7::{self, Status, ToolNames};
-use anyhook_mcp::{Endpoint, Fault, Server, Session};
+use anyhook_mcp::context7::{self, Context7Tools, DocumentationStatus};
+use anyhook_mcp::{Endpoint, Server, ServerError, ServerSession};
 use anyhook_testkit::{needs, npm};
 use jiff::Timestamp;
 use serde_json::json;
@@ -36,7 +36,7 @@ fn everything() -> Option<String> {
 }
 
 fn must_serve(server: &Server) {
-    let mut session = Session::open(server, limits(LONG)).unwrap();
+    let mut session = ServerSession::open(server, limits(LONG)).unwrap();
     let tools = session.tools().unwrap();
     assert!(tools.iter().any(|tool| tool.name == "echo" && tool.takes("message")), "{tools:?}");
     let answer = session.call("echo", json!({"message": "hello"})).unwrap();
@@ -48,9 +48,12 @@ fn must_serve(server: &Server) {
     let answer = session.call("get-tiny-image", json!({})).unwrap();
     assert!(answer.text.contains("[image: image/png]"), "{answer:?}");
     let error = session.call("nothing-like-it", json!({})).unwrap_err();
-    assert!(matches!(error.fault, Fault::NoSuchTool { .. }), "{error}");
+    assert!(matches!(error.fault, ServerError::NoSuchTool { .. }), "{error}");
     let error = session.call("get-sum", json!({"a": "two"})).unwrap_err();
-    assert!(matches!(error.fault, Fault::ToolFailed { .. } | Fault::Refused { .. }), "{error}");
+    assert!(
+        matches!(error.fault, ServerError::ToolFailed { .. } | ServerError::Refused { .. }),
+        "{error}"
+    );
     let answer = session.call("echo", json!({"message": "still there"})).unwrap();
     assert_eq!(answer.text, "Echo: still there");
 }
@@ -123,14 +126,14 @@ fn the_context7_server() {
         environment.push(("CONTEXT7_TELEMETRY_DISABLED".to_owned(), "1".to_owned()));
     }
     let topics = ["Next.js App Router", "no such thing", "/vercel/gone"].map(str::to_owned);
-    let names = ToolNames::default();
+    let names = Context7Tools::default();
     let reports = context7::refresh(&server, &names, &topics, &limits(LONG), &Timestamp::now);
-    assert_eq!(reports[0].status, Status::Fetched, "{reports:?}");
+    assert_eq!(reports[0].status, DocumentationStatus::Fetched, "{reports:?}");
     assert_eq!(reports[0].library.as_deref(), Some("/vercel/next.js"));
     assert_eq!(reports[0].source_url.as_deref(), Some("https://nextjs.org/docs/app"));
     assert!(reports[0].summary.as_deref().unwrap().contains("useRouter"), "{reports:?}");
-    assert_eq!(reports[1].status, Status::Unavailable, "{reports:?}");
-    assert_eq!(reports[2].status, Status::Unavailable, "{reports:?}");
+    assert_eq!(reports[1].status, DocumentationStatus::Unavailable, "{reports:?}");
+    assert_eq!(reports[2].status, DocumentationStatus::Unavailable, "{reports:?}");
     assert!(reports[2].reason.as_deref().unwrap().contains("not found"), "{reports:?}");
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhook_mcp::{Answer, Fault, Server, Session, Step};
+use anyhook_mcp::{Server, ServerError, ServerSession, ServerStep, ToolAnswer};
 use anyhook_testkit::wait_until;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn tools_are_listed_and_called() {
     assert_eq!(names.len(), 12, "both pages");
     assert!(tools[0].takes("text") && !tools[0].takes("type"));
     let answer = session.call("echo", json!({"text": "hello é"})).unwrap();
-    assert_eq!(answer, Answer { text: "you said\nhello é".to_owned(), structured: None });
+    assert_eq!(answer, ToolAnswer { text: "you said\nhello é".to_owned(), structured: None });
     let answer = session.call("add", json!({})).unwrap();
     assert_eq!(answer.structured, Some(json!({"sum": 5})));
     let folder = scripted.scratch.path().canonicalize().unwrap();
@@ -51,7 +51,7 @@ fn a_tool_that_fails_is_an_error_and_the_server_goes_on() {
     assert_eq!(error.to_string(), "the MCP server `tester`: it has no tool `unknown`");
     assert!(error.hint().starts_with("available: echo, add, fail"), "{}", error.hint());
     let error = session.call("echo", json!(["x"])).unwrap_err();
-    assert!(matches!(error.fault, Fault::Arguments), "{error}");
+    assert!(matches!(error.fault, ServerError::Arguments), "{error}");
     assert_eq!(session.call("echo", json!({"text": "on"})).unwrap().text, "you said\non");
 }
 
@@ -75,13 +75,13 @@ fn a_server_that_ends_at_the_start() {
     );
     let error = anyhook_mcp::call(&Server::stdio("t", "true", [""; 0]), "x", json!({}), LONG);
     let fault = fault(error.unwrap_err());
-    assert!(matches!(&fault, Fault::Ended { step: Step::Connect, .. }), "{fault}");
+    assert!(matches!(&fault, ServerError::Ended { step: ServerStep::Connect, .. }), "{fault}");
 }
 
 #[test]
 fn a_server_that_refuses() {
     let fault = fault(Scripted::new("refuses").unusable(LONG));
-    let Fault::Refused { step: Step::Connect, code: -32001, message } = fault else {
+    let ServerError::Refused { step: ServerStep::Connect, code: -32001, message } = fault else {
         panic!("{fault}")
     };
     assert_eq!(message, "not today");
@@ -90,10 +90,13 @@ fn a_server_that_refuses() {
 #[test]
 fn a_server_that_closes_in_the_middle() {
     let closed = fault(Scripted::new("closes").unusable(LONG));
-    let expected = Fault::Closed { step: Step::Connect, in_the_middle: true };
+    let expected = ServerError::Closed { step: ServerStep::Connect, in_the_middle: true };
     assert_eq!(closed.to_string(), expected.to_string());
     let closed = fault(Scripted::new("normal").failure("half", LONG));
-    assert!(matches!(closed, Fault::Closed { step: Step::Call, in_the_middle: true }), "{closed}");
+    assert!(
+        matches!(closed, ServerError::Closed { step: ServerStep::Call, in_the_middle: true }),
+        "{closed}"
+    );
 }
 
 #[test]
@@ -101,7 +104,9 @@ fn a_server_that_dies_in_a_call_leaves_its_last_words() {
     let error = Scripted::new("normal").failure("die", LONG);
     let words = error.last_words.unwrap();
     assert!(words.ends_with("x out of memory") && words.len() <= 4096, "{words}");
-    let Fault::Ended { step: Step::Call, how } = error.fault else { panic!("{}", error.fault) };
+    let ServerError::Ended { step: ServerStep::Call, how } = error.fault else {
+        panic!("{}", error.fault)
+    };
     assert_eq!(how, "exit code 3");
 }
 
@@ -109,11 +114,14 @@ fn a_server_that_dies_in_a_call_leaves_its_last_words() {
 fn a_server_that_does_not_answer() {
     let silent = fault(Scripted::new("silent").unusable(SHORT));
     // What it printed at the start is no answer either, and better than nothing.
-    assert!(matches!(&silent, Fault::Garbage(text) if text.contains("starting up")), "{silent}");
+    assert!(
+        matches!(&silent, ServerError::Garbage(text) if text.contains("starting up")),
+        "{silent}"
+    );
     let scripted = Scripted::new("normal");
     let slow = fault(scripted.failure("slow", SHORT));
     assert!(
-        matches!(slow, Fault::TimedOut { step: Step::Call, limit } if limit == SHORT),
+        matches!(slow, ServerError::TimedOut { step: ServerStep::Call, limit } if limit == SHORT),
         "{slow}"
     );
     assert_eq!(slow.to_string(), "it did not answer within 5 s before it answered the call");
@@ -122,15 +130,21 @@ fn a_server_that_does_not_answer() {
 #[test]
 fn a_server_that_answers_garbage() {
     let garbage = fault(Scripted::new("garbage").unusable(SHORT));
-    assert!(matches!(&garbage, Fault::Garbage(text) if text.starts_with("{]{]")), "{garbage}");
+    assert!(
+        matches!(&garbage, ServerError::Garbage(text) if text.starts_with("{]{]")),
+        "{garbage}"
+    );
     let garbage = fault(Scripted::new("normal").failure("garbage", SHORT));
-    assert!(matches!(&garbage, Fault::Garbage(text) if text.starts_with("{]{]")), "{garbage}");
+    assert!(
+        matches!(&garbage, ServerError::Garbage(text) if text.starts_with("{]{]")),
+        "{garbage}"
+    );
 }
 
 #[test]
 fn a_server_that_answers_another_request() {
     let other = fault(Scripted::new("normal").failure("other-id", LONG));
-    assert!(matches!(&other, Fault::OtherId { received } if received == "4711"), "{other}");
+    assert!(matches!(&other, ServerError::OtherId { received } if received == "4711"), "{other}");
 }
 
 #[test]
@@ -138,14 +152,17 @@ fn an_answer_that_is_too_long() {
     for error in
         [Scripted::new("normal").failure("huge", LONG), Scripted::new("endless").unusable(LONG)]
     {
-        assert!(matches!(error.fault, Fault::TooLong { limit: 8_388_608 }), "{error}");
+        assert!(matches!(error.fault, ServerError::TooLong { limit: 8_388_608 }), "{error}");
     }
 }
 
 #[test]
 fn no_time_is_no_answer() {
     let error = Scripted::new("normal").unusable(Duration::ZERO);
-    assert!(matches!(error.fault, Fault::TimedOut { step: Step::Connect, .. }), "{error}");
+    assert!(
+        matches!(error.fault, ServerError::TimedOut { step: ServerStep::Connect, .. }),
+        "{error}"
+    );
 }
 
 /// Whoever asked may have had enough: the server ends with what it has started.
@@ -155,14 +172,15 @@ fn a_session_is_stopped_from_outside() {
     let limits = limits(LONG);
     let stop = limits.stop.clone();
     let error = std::thread::scope(|scope| {
-        let session = scope.spawn(|| Session::open(&scripted.server, limits.clone()).unwrap_err());
+        let session =
+            scope.spawn(|| ServerSession::open(&scripted.server, limits.clone()).unwrap_err());
         wait_until("the server to be started", || scripted.started() == 1);
         stop.now();
         session.join().unwrap()
     });
-    assert!(matches!(error.fault, Fault::Stopped), "{error}");
+    assert!(matches!(error.fault, ServerError::Stopped), "{error}");
     scripted.must_be_gone();
-    let error = Session::open(&scripted.server, limits).unwrap_err();
-    assert!(matches!(error.fault, Fault::Stopped), "nothing begins after it: {error}");
+    let error = ServerSession::open(&scripted.server, limits).unwrap_err();
+    assert!(matches!(error.fault, ServerError::Stopped), "nothing begins after it: {error}");
     scripted.must_be_gone();
 }

@@ -25,7 +25,7 @@ pub enum KeyValue {
     /// A whole number.
     Number(NumberRange),
     /// One of these words.
-    Words(&'static [Word]),
+    Words(&'static [KeyWord]),
     /// `true` or `false`; `false` if it is absent.
     Flag,
     /// A text, or a list of texts, each of this form if one is given.
@@ -51,7 +51,7 @@ pub struct NumberRange {
 
 /// A word that a key takes.
 #[derive(Clone, Copy, Debug)]
-pub struct Word {
+pub struct KeyWord {
     /// The word.
     pub word: &'static str,
     /// What it means.
@@ -81,21 +81,24 @@ pub const PRIORITY: NumberRange = NumberRange {
 };
 
 /// What a hook's failure means; the first is the default.
-pub const ON_FAILURE: &[Word; 2] = &[
-    Word { word: "allow", about: "The operation continues, with a warning in the journal." },
-    Word { word: "block", about: "The operation is blocked." },
+pub const ON_FAILURE: &[KeyWord; 2] = &[
+    KeyWord { word: "allow", about: "The operation continues, with a warning in the journal." },
+    KeyWord { word: "block", about: "The operation is blocked." },
 ];
 
 /// Whether a hook's decision counts; the first is the default.
-pub const MODE: &[Word; 2] = &[
-    Word { word: "enforce", about: "The decision is enforced." },
-    Word { word: "shadow", about: "The hook runs and is journaled, but its decision is ignored." },
+pub const MODE: &[KeyWord; 2] = &[
+    KeyWord { word: "enforce", about: "The decision is enforced." },
+    KeyWord {
+        word: "shadow",
+        about: "The hook runs and is journaled, but its decision is ignored.",
+    },
 ];
 
 /// What plain text on a hook's standard output is; the first is the default.
-pub const STDOUT: &[Word; 2] = &[
-    Word { word: "log", about: "A note for the journal." },
-    Word { word: "context", about: "Context for the model." },
+pub const STDOUT: &[KeyWord; 2] = &[
+    KeyWord { word: "log", about: "A note for the journal." },
+    KeyWord { word: "context", about: "Context for the model." },
 ];
 
 /// The keys of `matcher`.
@@ -151,8 +154,8 @@ mod tests {
     use crate::hook::{FailMode, Mode, StdoutUse};
 
     /// The words of a key are those that the type knows, and the first is its default.
-    fn are_of<Type: DeserializeOwned + Default + PartialEq + std::fmt::Debug>(words: &[Word]) {
-        for (index, Word { word, .. }) in words.iter().enumerate() {
+    fn are_of<Type: DeserializeOwned + Default + PartialEq + std::fmt::Debug>(words: &[KeyWord]) {
+        for (index, KeyWord { word, .. }) in words.iter().enumerate() {
             let read: Type = serde_json::from_value((*word).into()).unwrap();
             assert_eq!(read == Type::default(), index == 0, "{word}");
         }

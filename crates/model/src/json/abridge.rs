@@ -8,20 +8,20 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::lexer::{Escape, unescape};
-use super::tokens::{Kind, Odd, Token, Tokens};
+use super::tokens::{Token, TokenKind, Tokens, Unsupported};
 
 /// A value that a host passes on without looking into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PassedOn {
+pub struct OpaqueField {
     /// The names of the members that lead to it, from the outermost.
     pub path: &'static [&'static str],
     /// What it becomes in the event.
-    pub role: Role,
+    pub role: FieldRole,
 }
 
 /// What a value becomes in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum FieldRole {
     /// The input of the tool call: matchers search it, and the call is known by it.
     Input,
     /// The input in the host's own words: matchers search it.
@@ -43,7 +43,7 @@ pub struct Abridged<'text> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut<'text> {
     /// What the value it was a part of becomes.
-    pub role: Role,
+    pub role: FieldRole,
     /// All that was left out as it was written, escapes and all; a string that was cut is here from
     /// its first letter.
     pub raw: &'text str,
@@ -73,7 +73,7 @@ impl<'text> Cut<'text> {
 /// Returns `None` for what is not plain JSON: see [`super::read`].
 pub fn abridge<'text>(
     text: &'text str,
-    passed_on: &[PassedOn],
+    opaque_fields: &[OpaqueField],
     keep: usize,
 ) -> Option<Abridged<'text>> {
     let mut abridger = Abridger {
@@ -83,7 +83,7 @@ pub fn abridge<'text>(
         done: 0,
         abridged: Abridged { text: String::new(), cuts: Vec::new() },
     };
-    abridger.run(passed_on).ok()?;
+    abridger.run(opaque_fields).ok()?;
     let Abridger { done, mut abridged, .. } = abridger;
     abridged.text.push_str(&text[done..]);
     Some(abridged)
@@ -99,26 +99,26 @@ struct Abridger<'text> {
 }
 
 impl Abridger<'_> {
-    fn run(&mut self, passed_on: &[PassedOn]) -> Result<(), Odd> {
+    fn run(&mut self, opaque_fields: &[OpaqueField]) -> Result<(), Unsupported> {
         // For each open container, the name of the member we are at; of an array there is none.
         let mut path: Vec<&str> = Vec::new();
         while let Some(token) = self.tokens.next()? {
             match token.kind {
-                Kind::Key => {
+                TokenKind::Key => {
                     if let Some(name) = path.last_mut() {
                         *name = &self.text[token.start + 1..token.end - 1];
                     }
                     continue;
                 }
-                Kind::Close => {
+                TokenKind::Close => {
                     path.pop();
                     continue;
                 }
                 _ => {}
             }
-            if let Some(found) = passed_on.iter().find(|found| found.path == path) {
-                self.passed_on(token, found.role)?;
-            } else if matches!(token.kind, Kind::OpenObject | Kind::OpenArray) {
+            if let Some(found) = opaque_fields.iter().find(|found| found.path == path) {
+                self.opaque_fields(token, found.role)?;
+            } else if matches!(token.kind, TokenKind::OpenObject | TokenKind::OpenArray) {
                 path.push("");
             }
         }
@@ -126,8 +126,8 @@ impl Abridger<'_> {
     }
 
     /// Goes over a value that is passed on, and begins with that token.
-    fn passed_on(&mut self, first: Token, role: Role) -> Result<(), Odd> {
-        if first.kind != Kind::OpenObject {
+    fn opaque_fields(&mut self, first: Token, role: FieldRole) -> Result<(), Unsupported> {
+        if first.kind != TokenKind::OpenObject {
             return self.member(first, role).map(drop);
         }
         let depth = self.tokens.depth();
@@ -137,7 +137,7 @@ impl Abridger<'_> {
             if self.tokens.depth() < depth {
                 return Ok(());
             }
-            if token.kind == Kind::Key {
+            if token.kind == TokenKind::Key {
                 continue;
             }
             let (end, length) = self.member(token, role)?;
@@ -153,9 +153,9 @@ impl Abridger<'_> {
     }
 
     /// Goes over one value. Returns where it ends, and how much of its text was kept.
-    fn member(&mut self, first: Token, role: Role) -> Result<(usize, usize), Odd> {
+    fn member(&mut self, first: Token, role: FieldRole) -> Result<(usize, usize), Unsupported> {
         let inside = self.tokens.depth();
-        if first.kind == Kind::Text {
+        if first.kind == TokenKind::Text {
             let end = first.end;
             let cut = self.cut_string(first, 0);
             if let Some((at, kept)) = cut {
@@ -166,7 +166,7 @@ impl Abridger<'_> {
             }
             return Ok((end, cut.map_or(first.length, |(_, kept)| kept)));
         }
-        if first.kind == Kind::Word {
+        if first.kind == TokenKind::Word {
             return Ok((first.end, first.length));
         }
         let outside = inside - 1;
@@ -176,7 +176,7 @@ impl Abridger<'_> {
             if self.tokens.depth() == outside {
                 return Ok((token.end, kept));
             }
-            if token.kind == Kind::Key {
+            if token.kind == TokenKind::Key {
                 continue;
             }
             let cut = self.cut_string(token, kept);
@@ -202,7 +202,7 @@ impl Abridger<'_> {
     /// Copies the beginning of a string that is longer than what may still be kept; returns where it
     /// was cut, and how much of its text was kept.
     fn cut_string(&mut self, token: Token, kept: usize) -> Option<(usize, usize)> {
-        if token.kind != Kind::Text || token.length <= self.keep {
+        if token.kind != TokenKind::Text || token.length <= self.keep {
             return None;
         }
         let wanted = self.keep.saturating_sub(kept) + 1;
@@ -228,7 +228,7 @@ impl Abridger<'_> {
     fn leave_out(
         &mut self,
         raw: Range<usize>,
-        role: Role,
+        role: FieldRole,
         head: Option<Range<usize>>,
         bytes: usize,
     ) {
@@ -238,7 +238,7 @@ impl Abridger<'_> {
     }
 
     /// Goes on until no more containers are open; returns the token that closed the last.
-    fn skip_to(&mut self, depth: usize) -> Result<Token, Odd> {
+    fn skip_to(&mut self, depth: usize) -> Result<Token, Unsupported> {
         loop {
             let token = self.token()?;
             if self.tokens.depth() == depth {
@@ -247,8 +247,8 @@ impl Abridger<'_> {
         }
     }
 
-    fn token(&mut self) -> Result<Token, Odd> {
-        self.tokens.next()?.ok_or(Odd)
+    fn token(&mut self) -> Result<Token, Unsupported> {
+        self.tokens.next()?.ok_or(Unsupported)
     }
 }
 
@@ -260,13 +260,13 @@ mod tests {
     use super::*;
     use crate::json::any_leaf;
 
-    const PASSED_ON: &[PassedOn] = &[
-        PassedOn { path: &["tool_input"], role: Role::Input },
-        PassedOn { path: &["deep", "er"], role: Role::Other },
+    const OPAQUE_FIELDS: &[OpaqueField] = &[
+        OpaqueField { path: &["tool_input"], role: FieldRole::Input },
+        OpaqueField { path: &["deep", "er"], role: FieldRole::Other },
     ];
 
     fn short(text: &str) -> (String, Vec<(String, Option<String>, usize)>) {
-        let abridged = abridge(text, PASSED_ON, 4).unwrap();
+        let abridged = abridge(text, OPAQUE_FIELDS, 4).unwrap();
         let cuts = abridged.cuts.iter();
         let cuts =
             cuts.map(|cut| (cut.text().into_owned(), cut.head().map(Cow::into_owned), cut.bytes));
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn what_is_odd_is_not_taken() {
         for text in ["", "{\"a\": ", "{} {}", "{\"tool_input\": \"\\ud800\"}", "[1e5]"] {
-            assert_eq!(abridge(text, PASSED_ON, 4), None, "{text}");
+            assert_eq!(abridge(text, OPAQUE_FIELDS, 4), None, "{text}");
         }
     }
 
@@ -401,14 +401,14 @@ mod tests {
             if codes {
                 text = with_codes(&text);
             }
-            let Some(abridged) = abridge(&text, PASSED_ON, keep) else {
+            let Some(abridged) = abridge(&text, OPAQUE_FIELDS, keep) else {
                 return Err(TestCaseError::fail(format!("odd: {text}")));
             };
             let short: Value = serde_json::from_str(&abridged.text).unwrap();
             prop_assert_eq!(&short["a"], &whole["a"]);
             prop_assert_eq!(&short["z"], &whole["z"]);
             let kept = leaves(&short["tool_input"]);
-            let cuts: Vec<_> = abridged.cuts.iter().filter(|cut| cut.role == Role::Input).collect();
+            let cuts: Vec<_> = abridged.cuts.iter().filter(|cut| cut.role == FieldRole::Input).collect();
             for leaf in leaves(&input) {
                 let is_there = kept.contains(&leaf) || cuts.iter().any(|cut| cut.text().contains(&leaf));
                 prop_assert!(is_there, "{}", leaf);
@@ -427,7 +427,7 @@ mod tests {
 
         #[test]
         fn any_text_is_survived(text in r#"([{}\[\],:]|"tool_input"|"(a|\\n|\\u00e9|\\ud83d|é)*"|[0-9.e-]{1,3}| ){0,24}"#, keep in 0_usize..4) {
-            if let Some(abridged) = abridge(&text, PASSED_ON, keep) {
+            if let Some(abridged) = abridge(&text, OPAQUE_FIELDS, keep) {
                 prop_assert!(serde_json::from_str::<Value>(&text).is_ok());
                 prop_assert!(serde_json::from_str::<Value>(&abridged.text).is_ok());
             }

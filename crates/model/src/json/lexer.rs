@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 /// What a piece is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum LexemeKind {
     OpenObject,
     OpenArray,
     CloseObject,
@@ -25,18 +25,18 @@ pub(super) enum Piece {
 /// A piece and its place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexeme {
-    pub(super) piece: Piece,
+    pub(super) piece: LexemeKind,
     pub(super) start: usize,
     pub(super) end: usize,
     /// The length of a string's text, its escapes resolved.
     pub(super) text_length: usize,
     /// What is in a string.
-    pub(super) content: Content,
+    pub(super) content: StringContent,
 }
 
 /// What is in a string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Content {
+pub(super) enum StringContent {
     /// Nothing but characters.
     #[default]
     Plain,
@@ -77,51 +77,54 @@ impl<'text> Lexer<'text> {
     pub(super) fn next(&mut self) -> Option<Lexeme> {
         let start = self.skip_blanks();
         let piece = match *self.bytes.get(start)? {
-            b'{' => Piece::OpenObject,
-            b'[' => Piece::OpenArray,
-            b'}' => Piece::CloseObject,
-            b']' => Piece::CloseArray,
-            b',' => Piece::Comma,
-            b':' => Piece::Colon,
+            b'{' => LexemeKind::OpenObject,
+            b'[' => LexemeKind::OpenArray,
+            b'}' => LexemeKind::CloseObject,
+            b']' => LexemeKind::CloseArray,
+            b',' => LexemeKind::Comma,
+            b':' => LexemeKind::Colon,
             b'"' => return Some(self.string(start)),
             _ => {
                 // At least one byte is taken, so that an odd one cannot stop us.
                 let rest = &self.bytes[start + 1..];
                 self.at += rest.iter().take_while(|byte| !ends_word(**byte)).count();
-                Piece::Word
+                LexemeKind::Word
             }
         };
         self.at += 1;
-        Some(Lexeme { piece, start, end: self.at, text_length: 0, content: Content::Plain })
+        Some(Lexeme { piece, start, end: self.at, text_length: 0, content: StringContent::Plain })
     }
 
     fn string(&mut self, start: usize) -> Lexeme {
         let mut at = start + 1;
-        let mut content = Content::Plain;
+        let mut content = StringContent::Plain;
         // How many bytes more are written than the text has.
         let mut longer = 0;
         let piece = loop {
             at += plain_length(&self.bytes[at..]);
             match self.bytes.get(at) {
-                None => break Piece::UnclosedString,
+                None => break LexemeKind::UnclosedString,
                 Some(b'"') => {
                     at += 1;
-                    break Piece::String;
+                    break LexemeKind::String;
                 }
                 Some(b'\\') => {
                     let (length, found) = match Escape::at(self.bytes, at) {
                         Some(escape) => {
                             longer += escape.length - escape.stands_for.len_utf8();
                             let is_code = escape.is_code;
-                            (escape.length, if is_code { Content::Codes } else { Content::Escapes })
+                            (
+                                escape.length,
+                                if is_code { StringContent::Codes } else { StringContent::Escapes },
+                            )
                         }
-                        None => (2, Content::Invalid),
+                        None => (2, StringContent::Invalid),
                     };
                     content = content.max(found);
                     at = (at + length).min(self.bytes.len());
                 }
                 Some(_) => {
-                    content = Content::Invalid;
+                    content = StringContent::Invalid;
                     at += 1;
                 }
             }
@@ -142,11 +145,11 @@ pub fn depth(text: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     while let Some(lexeme) = lexer.next() {
         match lexeme.piece {
-            Piece::OpenObject | Piece::OpenArray => {
+            LexemeKind::OpenObject | LexemeKind::OpenArray => {
                 depth += 1;
                 deepest = deepest.max(depth);
             }
-            Piece::CloseObject | Piece::CloseArray => depth = depth.saturating_sub(1),
+            LexemeKind::CloseObject | LexemeKind::CloseArray => depth = depth.saturating_sub(1),
             _ => {}
         }
     }

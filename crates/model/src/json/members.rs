@@ -1,6 +1,6 @@
 //! The members of an object, each value as it was written.
 
-use super::lexer::{Lexer, Piece};
+use super::lexer::{LexemeKind, Lexer};
 
 /// What [`members`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,23 +39,23 @@ impl<'text> Scanner<'text> {
     fn object(&mut self, found: &mut Vec<(String, &'text str)>) -> Option<()> {
         let lexeme = self.lexer.next()?;
         let mut next = self.lexer.clone().next()?;
-        if lexeme.piece != Piece::OpenObject {
+        if lexeme.piece != LexemeKind::OpenObject {
             return None;
         }
-        if next.piece != Piece::CloseObject {
+        if next.piece != LexemeKind::CloseObject {
             loop {
-                let name = self.lexer.next().filter(|name| name.piece == Piece::String)?;
+                let name = self.lexer.next().filter(|name| name.piece == LexemeKind::String)?;
                 let name = serde_json::from_str(&self.text[name.start..name.end]).ok()?;
-                self.lexer.next().filter(|colon| colon.piece == Piece::Colon)?;
+                self.lexer.next().filter(|colon| colon.piece == LexemeKind::Colon)?;
                 found.push((name, self.value()?));
                 next = self.lexer.clone().next()?;
-                if next.piece != Piece::Comma {
+                if next.piece != LexemeKind::Comma {
                     break;
                 }
                 self.lexer.continue_at(next.end);
             }
         }
-        self.lexer.next().filter(|close| close.piece == Piece::CloseObject)?;
+        self.lexer.next().filter(|close| close.piece == LexemeKind::CloseObject)?;
         self.lexer.next().is_none().then_some(())
     }
 
@@ -64,16 +64,16 @@ impl<'text> Scanner<'text> {
         let start = self.lexer.skip_blanks();
         let first = self.lexer.next()?;
         let end = match first.piece {
-            Piece::UnclosedString => return None,
-            Piece::String => first.end,
-            Piece::OpenObject | Piece::OpenArray => {
+            LexemeKind::UnclosedString => return None,
+            LexemeKind::String => first.end,
+            LexemeKind::OpenObject | LexemeKind::OpenArray => {
                 let mut depth = 1_usize;
                 loop {
                     let inner = self.lexer.next()?;
                     match inner.piece {
-                        Piece::OpenObject | Piece::OpenArray => depth += 1,
-                        Piece::CloseObject | Piece::CloseArray => depth -= 1,
-                        Piece::UnclosedString => return None,
+                        LexemeKind::OpenObject | LexemeKind::OpenArray => depth += 1,
+                        LexemeKind::CloseObject | LexemeKind::CloseArray => depth -= 1,
+                        LexemeKind::UnclosedString => return None,
                         _ => {}
                     }
                     if depth == 0 {

@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 
 use super::DEPTH_LIMIT;
-use super::lexer::{Content, Escape, Lexeme, Lexer, Piece, code_unit};
+use super::lexer::{Escape, Lexeme, LexemeKind, Lexer, StringContent, code_unit};
 
 /// The key by which `serde_json` hands on numbers it has not read yet.
 const NUMBER_KEY: &str = "$serde_json::private::Number";
@@ -58,10 +58,10 @@ impl Repair<'_> {
     fn take(&mut self, lexeme: Lexeme) -> Option<()> {
         let written = &self.text[lexeme.start..lexeme.end];
         match lexeme.piece {
-            Piece::UnclosedString => return None,
-            Piece::String => self.string(lexeme),
-            Piece::Word => self.value(written),
-            Piece::OpenObject | Piece::OpenArray => {
+            LexemeKind::UnclosedString => return None,
+            LexemeKind::String => self.string(lexeme),
+            LexemeKind::Word => self.value(written),
+            LexemeKind::OpenObject | LexemeKind::OpenArray => {
                 self.depth += 1;
                 if self.is_tree() {
                     self.repaired.push_str(written);
@@ -71,7 +71,7 @@ impl Repair<'_> {
                     self.repaired.push('[');
                 }
             }
-            Piece::CloseObject | Piece::CloseArray => {
+            LexemeKind::CloseObject | LexemeKind::CloseArray => {
                 if self.is_tree() {
                     self.repaired.push_str(written);
                 } else if self.depth == DEPTH_LIMIT + 1 {
@@ -79,7 +79,7 @@ impl Repair<'_> {
                 }
                 self.depth = self.depth.checked_sub(1)?;
             }
-            Piece::Comma | Piece::Colon => {
+            LexemeKind::Comma | LexemeKind::Colon => {
                 if self.is_tree() {
                     self.repaired.push_str(written);
                 }
@@ -111,7 +111,7 @@ impl Repair<'_> {
         }
         let written = &self.text[lexeme.start..lexeme.end];
         let mut whole = match lexeme.content {
-            Content::Invalid => without_half_pairs(written),
+            StringContent::Invalid => without_half_pairs(written),
             _ => Cow::Borrowed(written),
         };
         if is_key && serde_json::from_str::<String>(&whole).is_ok_and(|key| key == NUMBER_KEY) {
@@ -180,30 +180,30 @@ pub(super) fn complete(text: &str) -> Option<String> {
     while let Some(Lexeme { piece, start, end, .. }) = lexer.next() {
         let is_value = after_colon || open.last() == Some(&']');
         match piece {
-            Piece::UnclosedString if is_value => {
+            LexemeKind::UnclosedString if is_value => {
                 return Some(close(&format!("{}\"", without_half_escape(text)), &open));
             }
-            Piece::UnclosedString => return Some(close(&text[..sound], &open)),
-            Piece::String if is_value => {
+            LexemeKind::UnclosedString => return Some(close(&text[..sound], &open)),
+            LexemeKind::String if is_value => {
                 sound = end;
                 after_colon = false;
             }
-            Piece::OpenObject | Piece::OpenArray => {
-                open.push(if piece == Piece::OpenObject { '}' } else { ']' });
+            LexemeKind::OpenObject | LexemeKind::OpenArray => {
+                open.push(if piece == LexemeKind::OpenObject { '}' } else { ']' });
                 sound = end;
                 after_colon = false;
             }
-            Piece::CloseObject | Piece::CloseArray => {
+            LexemeKind::CloseObject | LexemeKind::CloseArray => {
                 open.pop()?;
                 sound = end;
             }
-            Piece::Colon => after_colon = true,
+            LexemeKind::Colon => after_colon = true,
             // A comma tells that the number or word before it was whole.
-            Piece::Comma => {
+            LexemeKind::Comma => {
                 sound = start;
                 after_colon = false;
             }
-            Piece::String | Piece::Word => {}
+            LexemeKind::String | LexemeKind::Word => {}
         }
     }
     text.trim_start().starts_with('{').then(|| close(&text[..sound], &open))

@@ -4,15 +4,15 @@
 //! than it seems to. Such a text is left to the parser.
 
 use super::DEPTH_LIMIT;
-use super::lexer::{Content, Lexeme, Lexer, Piece};
+use super::lexer::{Lexeme, LexemeKind, Lexer, StringContent};
 
 /// A text that is left to the parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Odd;
+pub(super) struct Unsupported;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// `{`
     OpenObject,
     /// `[`
@@ -30,7 +30,7 @@ pub(super) enum Kind {
 /// A token and its place; commas, colons and blanks are none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) start: usize,
     pub(super) end: usize,
     /// The length of a value's text, its escapes resolved; 0 for `null`, which has none.
@@ -75,91 +75,90 @@ impl<'text> Tokens<'text> {
     }
 
     /// Returns the next token, or nothing at the end of the text.
-    pub(super) fn next(&mut self) -> Result<Option<Token>, Odd> {
+    pub(super) fn next(&mut self) -> Result<Option<Token>, Unsupported> {
         let lexeme = self.lexer.next();
         let mut lexeme = match lexeme {
             Some(lexeme) => lexeme,
             None if self.next == Next::CommaOrClose && self.open.is_empty() => return Ok(None),
-            None => return Err(Odd),
+            None => return Err(Unsupported),
         };
         if self.next == Next::CommaOrClose {
             match (self.open.last(), lexeme.piece) {
-                (Some(is_object), Piece::Comma) => {
+                (Some(is_object), LexemeKind::Comma) => {
                     self.next = if *is_object { Next::Key } else { Next::Value };
-                    lexeme = self.lexer.next().ok_or(Odd)?;
+                    lexeme = self.lexer.next().ok_or(Unsupported)?;
                 }
-                (Some(true), Piece::CloseObject) | (Some(false), Piece::CloseArray) => {
+                (Some(true), LexemeKind::CloseObject) | (Some(false), LexemeKind::CloseArray) => {
                     return Ok(Some(self.close(lexeme)));
                 }
-                _ => return Err(Odd),
+                _ => return Err(Unsupported),
             }
         }
         match (self.next, lexeme.piece) {
-            (Next::FirstKey, Piece::CloseObject) | (Next::FirstItem, Piece::CloseArray) => {
-                Ok(Some(self.close(lexeme)))
-            }
-            (Next::FirstKey | Next::Key, Piece::String) => self.key(lexeme).map(Some),
+            (Next::FirstKey, LexemeKind::CloseObject)
+            | (Next::FirstItem, LexemeKind::CloseArray) => Ok(Some(self.close(lexeme))),
+            (Next::FirstKey | Next::Key, LexemeKind::String) => self.key(lexeme).map(Some),
             (Next::Value | Next::FirstItem, _) => self.value(lexeme).map(Some),
-            _ => Err(Odd),
+            _ => Err(Unsupported),
         }
     }
 
-    fn key(&mut self, lexeme: Lexeme) -> Result<Token, Odd> {
+    fn key(&mut self, lexeme: Lexeme) -> Result<Token, Unsupported> {
         // Two keys may be one after their escapes, and one key is a parser's own.
         let is_own = || self.text[lexeme.start..].starts_with("\"$serde_json");
-        if lexeme.content != Content::Plain || is_own() {
-            return Err(Odd);
+        if lexeme.content != StringContent::Plain || is_own() {
+            return Err(Unsupported);
         }
-        if self.lexer.next().is_none_or(|next| next.piece != Piece::Colon) {
-            return Err(Odd);
+        if self.lexer.next().is_none_or(|next| next.piece != LexemeKind::Colon) {
+            return Err(Unsupported);
         }
         self.next = Next::Value;
-        Ok(token(Kind::Key, lexeme, lexeme.text_length))
+        Ok(token(TokenKind::Key, lexeme, lexeme.text_length))
     }
 
-    fn value(&mut self, lexeme: Lexeme) -> Result<Token, Odd> {
+    fn value(&mut self, lexeme: Lexeme) -> Result<Token, Unsupported> {
         let (kind, length) = match lexeme.piece {
-            Piece::OpenObject | Piece::OpenArray => {
-                return self.open(lexeme, lexeme.piece == Piece::OpenObject);
+            LexemeKind::OpenObject | LexemeKind::OpenArray => {
+                return self.open(lexeme, lexeme.piece == LexemeKind::OpenObject);
             }
-            Piece::String if lexeme.content < Content::Invalid => {
-                self.has_codes |= lexeme.content == Content::Codes;
-                (Kind::Text, lexeme.text_length)
+            LexemeKind::String if lexeme.content < StringContent::Invalid => {
+                self.has_codes |= lexeme.content == StringContent::Codes;
+                (TokenKind::Text, lexeme.text_length)
             }
-            Piece::Word => {
+            LexemeKind::Word => {
                 let word = &self.text.as_bytes()[lexeme.start..lexeme.end];
                 let length = match word {
                     b"null" => 0,
                     b"true" | b"false" => word.len(),
                     _ if is_number(word) => word.len(),
-                    _ => return Err(Odd),
+                    _ => return Err(Unsupported),
                 };
-                (Kind::Word, length)
+                (TokenKind::Word, length)
             }
-            _ => return Err(Odd),
+            _ => return Err(Unsupported),
         };
         self.next = Next::CommaOrClose;
         Ok(token(kind, lexeme, length))
     }
 
-    fn open(&mut self, lexeme: Lexeme, is_object: bool) -> Result<Token, Odd> {
+    fn open(&mut self, lexeme: Lexeme, is_object: bool) -> Result<Token, Unsupported> {
         if self.open.len() == DEPTH_LIMIT {
-            return Err(Odd);
+            return Err(Unsupported);
         }
         self.open.push(is_object);
         self.next = if is_object { Next::FirstKey } else { Next::FirstItem };
-        let kind = if is_object { Kind::OpenObject } else { Kind::OpenArray };
+        let kind = if is_object { TokenKind::OpenObject } else { TokenKind::OpenArray };
         Ok(token(kind, lexeme, 0))
     }
 
     fn close(&mut self, lexeme: Lexeme) -> Token {
         self.open.pop();
         self.next = Next::CommaOrClose;
-        token(Kind::Close, lexeme, 0)
+        token(TokenKind::Close, lexeme, 0)
     }
 }
 
-fn token(kind: Kind, lexeme: Lexeme, length: usize) -> Token {
+fn token(kind: TokenKind, lexeme: Lexeme, length: usize) -> Token {
     Token { kind, start: lexeme.start, end: lexeme.end, length }
 }
 
@@ -201,11 +200,11 @@ mod tests {
     use super::*;
     use crate::json::any_leaf;
 
-    fn leaf_bytes(text: &str) -> Result<usize, Odd> {
+    fn leaf_bytes(text: &str) -> Result<usize, Unsupported> {
         let mut tokens = Tokens::new(text);
         let mut length = 0;
         while let Some(token) = tokens.next()? {
-            if token.kind != Kind::Key {
+            if token.kind != TokenKind::Key {
                 length += token.length;
             }
         }
@@ -252,7 +251,7 @@ mod tests {
             "\u{feff}{}",
             &deep,
         ] {
-            assert_eq!(leaf_bytes(text), Err(Odd), "{text}");
+            assert_eq!(leaf_bytes(text), Err(Unsupported), "{text}");
         }
     }
 

@@ -30,7 +30,7 @@ pub struct WorkflowReport {
     /// The agents that can start now.
     pub next: Vec<NextAgent>,
     /// What needs a person's answer.
-    pub waits: Vec<Waiting>,
+    pub waits: Vec<WaitingApproval>,
     /// What can be done next, each as `effect: command`; never empty.
     pub hints: Vec<String>,
 }
@@ -113,7 +113,7 @@ pub struct NextAgent {
 /// Something that needs a person's answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Waiting {
+pub struct WaitingApproval {
     /// The stage.
     pub stage: String,
     /// What is asked: `approval` or `choice`.
@@ -133,7 +133,7 @@ pub struct WorkflowNextReport {
     /// The agents that can start now.
     pub next: Vec<NextAgent>,
     /// What needs a person's answer.
-    pub waits: Vec<Waiting>,
+    pub waits: Vec<WaitingApproval>,
     /// What can be done next, each as `effect: command`; never empty.
     pub hints: Vec<String>,
 }

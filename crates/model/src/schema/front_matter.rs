@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::hook::keys::{HookKey, KEYS, KeyValue, NumberRange, Word};
+use crate::hook::keys::{HookKey, KEYS, KeyValue, KeyWord, NumberRange};
 use crate::kind::EventKind;
 
 /// Returns the schema.
@@ -35,7 +35,8 @@ fn property(key: &HookKey) -> Value {
             json!({"type": "integer", "minimum": least, "maximum": most, "default": default})
         }
         KeyValue::Words(words) => {
-            let one = |Word { word, about }: &Word| json!({"const": word, "description": about});
+            let one =
+                |KeyWord { word, about }: &KeyWord| json!({"const": word, "description": about});
             let all: Vec<Value> = words.iter().map(one).collect();
             json!({"oneOf": all, "default": words.first().map(|word| word.word)})
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::{Answer, Fault, FaultCode, Id, Request};
+use super::{RequestId, ServeAnswer, ServeError, ServeErrorCode, ServeRequest};
 use crate::json::{Members, members};
 
 /// Every key of a line in.
@@ -19,27 +19,27 @@ const KEYS: [&str; 8] =
 
 /// A line that could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Incoming {
+pub enum IncomingLine {
     /// Something to answer.
-    Asked(Asked),
+    Asked(ParsedRequest),
     /// The request to cancel.
-    Cancel(Id),
+    Cancel(RequestId),
 }
 
 /// Something to answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ParsedRequest {
     /// The caller's name for it.
-    pub id: Id,
+    pub id: RequestId,
     /// What is to be decided.
-    pub body: Body,
+    pub body: RequestBody,
     /// What the caller says about it.
-    pub about: About,
+    pub about: RequestContext,
 }
 
 /// What is to be decided, as it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum RequestBody {
     /// An event of the open format.
     Event(String),
     /// An agent's own payload.
@@ -51,7 +51,7 @@ pub enum Body {
     },
 }
 
-impl Body {
+impl RequestBody {
     /// Returns the text for the engine.
     pub fn text(&self) -> &str {
         match self {
@@ -62,7 +62,7 @@ impl Body {
 
 /// What a caller may say about a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
+pub struct RequestContext {
     /// How long the answer may take.
     pub deadline: Option<Duration>,
     /// The folder the agent works in.
@@ -73,24 +73,24 @@ pub struct About {
 
 /// A line that cannot be used, and whose it is, if that can be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RejectedLine {
     /// The request's id.
-    pub id: Option<Id>,
+    pub id: Option<RequestId>,
     /// What is wrong.
-    pub error: Box<Fault>,
+    pub error: Box<ServeError>,
 }
 
-impl From<Refused> for Answer {
-    fn from(refused: Refused) -> Self {
+impl From<RejectedLine> for ServeAnswer {
+    fn from(refused: RejectedLine) -> Self {
         Self { id: refused.id, error: Some(*refused.error), ..Self::default() }
     }
 }
 
-impl Refused {
+impl RejectedLine {
     /// Refuses a line that is too long, of which this is the beginning.
     pub fn too_large(beginning: &[u8]) -> Self {
-        let error = Fault {
-            code: FaultCode::TooLarge,
+        let error = ServeError {
+            code: ServeErrorCode::TooLarge,
             message: "the line is longer than 64 MiB".to_owned(),
             hint: Some("put the id first, and omit what no hook needs".to_owned()),
         };
@@ -99,11 +99,11 @@ impl Refused {
 }
 
 /// Reads a line.
-pub fn read(line: &[u8]) -> Result<Incoming, Refused> {
+pub fn read(line: &[u8]) -> Result<IncomingLine, RejectedLine> {
     let text = text_of(line);
     let members = members(&text);
     let id = id_of(&members);
-    take(&text, &members).map_err(|error| Refused { id, error: Box::new(error) })
+    take(&text, &members).map_err(|error| RejectedLine { id, error: Box::new(error) })
 }
 
 /// Bytes that are no UTF-8 are read as the engine reads them.
@@ -118,18 +118,18 @@ fn text_of(line: &[u8]) -> Cow<'_, str> {
 }
 
 /// Returns the id of a line that may be of no use otherwise.
-fn id_of(members: &Members<'_>) -> Option<Id> {
+fn id_of(members: &Members<'_>) -> Option<RequestId> {
     serde_json::from_str::<Value>(members.get("id")?).ok()?.try_into().ok()
 }
 
-fn take(text: &str, members: &Members<'_>) -> Result<Incoming, Fault> {
+fn take(text: &str, members: &Members<'_>) -> Result<IncomingLine, ServeError> {
     if !members.complete {
         return Err(match serde_json::from_str::<IgnoredAny>(text) {
             Err(error) => not_json(&error),
             Ok(_) => not_a_request("the line is not a JSON object"),
         });
     }
-    let mut request = Request::default();
+    let mut request = ServeRequest::default();
     let (mut event, mut payload) = (None, None);
     for (index, (name, text)) in members.found.iter().enumerate() {
         if members.found[..index].iter().any(|(earlier, _)| earlier == name) {
@@ -157,12 +157,12 @@ fn take(text: &str, members: &Members<'_>) -> Result<Incoming, Fault> {
         if members.found.len() > 1 {
             return Err(not_a_request("`cancel` cannot be combined with other keys"));
         }
-        return Ok(Incoming::Cancel(cancel));
+        return Ok(IncomingLine::Cancel(cancel));
     }
     let Some(id) = request.id else { return Err(not_a_request("`id` is missing")) };
     let body = match (event, request.host, payload) {
-        (Some(text), None, None) => Body::Event(text),
-        (None, Some(host), Some(text)) => Body::Payload { host, text: payload_text(text)? },
+        (Some(text), None, None) => RequestBody::Event(text),
+        (None, Some(host), Some(text)) => RequestBody::Payload { host, text: payload_text(text)? },
         (None, None, None) => return Err(not_a_request("`event` is missing")),
         (Some(_), ..) => {
             return Err(not_a_request("give either `event` or `host` and `payload`, not both"));
@@ -170,44 +170,44 @@ fn take(text: &str, members: &Members<'_>) -> Result<Incoming, Fault> {
         (None, Some(_), None) => return Err(not_a_request("`host` requires `payload`")),
         (None, None, Some(_)) => return Err(not_a_request("`payload` requires `host`")),
     };
-    let about = About {
+    let about = RequestContext {
         deadline: request.deadline_ms.map(Duration::from_millis),
         work_dir: request.work_dir.map(PathBuf::from),
         project_dir: request.project_dir.map(PathBuf::from),
     };
-    Ok(Incoming::Asked(Asked { id, body, about }))
+    Ok(IncomingLine::Asked(ParsedRequest { id, body, about }))
 }
 
 /// A payload may come as its text, for callers that do not read it.
-fn payload_text(text: &str) -> Result<String, Fault> {
+fn payload_text(text: &str) -> Result<String, ServeError> {
     if text.starts_with('"') {
         return serde_json::from_str(text).map_err(|error| not_json(&error));
     }
     Ok(text.to_owned())
 }
 
-fn value(text: &str) -> Result<Value, Fault> {
+fn value(text: &str) -> Result<Value, ServeError> {
     serde_json::from_str(text).map_err(|error| not_json(&error))
 }
 
-fn id(name: &str, text: &str) -> Result<Id, Fault> {
+fn id(name: &str, text: &str) -> Result<RequestId, ServeError> {
     let not_an_id = |_| not_a_request(format!("`{name}` must be a number or a string"));
     value(text)?.try_into().map_err(not_an_id)
 }
 
-fn string(name: &str, text: &str) -> Result<String, Fault> {
+fn string(name: &str, text: &str) -> Result<String, ServeError> {
     match value(text)? {
         Value::String(text) => Ok(text),
         _ => Err(not_a_request(format!("`{name}` must be a string"))),
     }
 }
 
-fn whole_number(name: &str, text: &str) -> Result<u64, Fault> {
+fn whole_number(name: &str, text: &str) -> Result<u64, ServeError> {
     let number = value(text)?.as_u64();
     number.ok_or_else(|| not_a_request(format!("`{name}` must be a non-negative integer")))
 }
 
-fn folder(name: &str, text: &str) -> Result<String, Fault> {
+fn folder(name: &str, text: &str) -> Result<String, ServeError> {
     let folder = string(name, text)?;
     if Path::new(&folder).is_absolute() {
         return Ok(folder);
@@ -215,17 +215,21 @@ fn folder(name: &str, text: &str) -> Result<String, Fault> {
     Err(not_a_request(format!("`{name}` is not an absolute path: {folder:?}")))
 }
 
-fn not_json(error: &serde_json::Error) -> Fault {
-    Fault {
-        code: FaultCode::NotJson,
+fn not_json(error: &serde_json::Error) -> ServeError {
+    ServeError {
+        code: ServeErrorCode::NotJson,
         message: format!("the line is not JSON: {error}"),
         hint: Some("send one JSON object per line, without line breaks inside".to_owned()),
     }
 }
 
-fn not_a_request(message: impl Into<String>) -> Fault {
+fn not_a_request(message: impl Into<String>) -> ServeError {
     let hint = r#"send {"id": 1, "event": {…}}, {"id": 1, "host": "…", "payload": {…}} or {"cancel": 1}; further keys: deadline_ms, work_dir, project_dir"#;
-    Fault { code: FaultCode::NotARequest, message: message.into(), hint: Some(hint.to_owned()) }
+    ServeError {
+        code: ServeErrorCode::NotARequest,
+        message: message.into(),
+        hint: Some(hint.to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -234,7 +238,7 @@ mod tests {
 
     use super::*;
 
-    fn number(id: u64) -> Id {
+    fn number(id: u64) -> RequestId {
         json!(id).try_into().unwrap()
     }
 
@@ -242,49 +246,53 @@ mod tests {
     fn the_three_forms_are_read() {
         let event = r#"{"event_type": "before_tool", "event_type": 1.0}"#;
         let line = format!(r#"{{"id": 7, "event": {event}, "deadline_ms": 5, "work_dir": "/w"}}"#);
-        let about = About {
+        let about = RequestContext {
             deadline: Some(Duration::from_millis(5)),
             work_dir: Some("/w".into()),
             project_dir: None,
         };
-        let body = Body::Event(event.to_owned());
+        let body = RequestBody::Event(event.to_owned());
         assert_eq!(
             read(line.as_bytes()),
-            Ok(Incoming::Asked(Asked { id: number(7), body, about }))
+            Ok(IncomingLine::Asked(ParsedRequest { id: number(7), body, about }))
         );
         for payload in [r#"{"a": 1}"#, r#""{\"a\": 1}""#] {
             let line = format!(r#"{{"payload": {payload}, "host": "codex", "id": "a"}}"#);
-            let Ok(Incoming::Asked(asked)) = read(line.as_bytes()) else { panic!("{line}") };
+            let Ok(IncomingLine::Asked(asked)) = read(line.as_bytes()) else { panic!("{line}") };
             assert_eq!(asked.body.text(), r#"{"a": 1}"#);
         }
-        assert_eq!(read(br#"{"cancel": 7}"#), Ok(Incoming::Cancel(number(7))));
+        assert_eq!(read(br#"{"cancel": 7}"#), Ok(IncomingLine::Cancel(number(7))));
     }
 
     #[test]
     fn what_cannot_be_used_is_named_with_its_id() {
         for (line, code, words) in [
-            ("", FaultCode::NotJson, "EOF"),
-            ("nonsense", FaultCode::NotJson, "line 1 column 2"),
-            (r#"{"id": 7, "event": {"#, FaultCode::NotJson, "EOF"),
-            (r#"{"id": 7, "deadline_ms": 1x, "event": {}}"#, FaultCode::NotJson, "column"),
-            ("[1]", FaultCode::NotARequest, "not a JSON object"),
-            ("{}", FaultCode::NotARequest, "`id` is missing"),
-            (r#"{"id": null, "event": {}}"#, FaultCode::NotARequest, "`id` is missing"),
-            (r#"{"id": [], "event": {}}"#, FaultCode::NotARequest, "must be a number or"),
-            (r#"{"id": 7}"#, FaultCode::NotARequest, "`event` is missing"),
-            (r#"{"id": 7, "host": "codex"}"#, FaultCode::NotARequest, "requires `payload`"),
-            (r#"{"id": 7, "payload": {}}"#, FaultCode::NotARequest, "requires `host`"),
-            (r#"{"id": 7, "payload": {}, "host": 1}"#, FaultCode::NotARequest, "must be a string"),
-            (r#"{"id": 7, "event": {}, "host": "codex"}"#, FaultCode::NotARequest, "not both"),
-            (r#"{"id": 7, "event": {}, "id": 8}"#, FaultCode::NotARequest, "twice"),
-            (r#"{"id": 7, "event": {}, "deadline": 1}"#, FaultCode::NotARequest, "`deadline`"),
+            ("", ServeErrorCode::NotJson, "EOF"),
+            ("nonsense", ServeErrorCode::NotJson, "line 1 column 2"),
+            (r#"{"id": 7, "event": {"#, ServeErrorCode::NotJson, "EOF"),
+            (r#"{"id": 7, "deadline_ms": 1x, "event": {}}"#, ServeErrorCode::NotJson, "column"),
+            ("[1]", ServeErrorCode::NotARequest, "not a JSON object"),
+            ("{}", ServeErrorCode::NotARequest, "`id` is missing"),
+            (r#"{"id": null, "event": {}}"#, ServeErrorCode::NotARequest, "`id` is missing"),
+            (r#"{"id": [], "event": {}}"#, ServeErrorCode::NotARequest, "must be a number or"),
+            (r#"{"id": 7}"#, ServeErrorCode::NotARequest, "`event` is missing"),
+            (r#"{"id": 7, "host": "codex"}"#, ServeErrorCode::NotARequest, "requires `payload`"),
+            (r#"{"id": 7, "payload": {}}"#, ServeErrorCode::NotARequest, "requires `host`"),
+            (
+                r#"{"id": 7, "payload": {}, "host": 1}"#,
+                ServeErrorCode::NotARequest,
+                "must be a string",
+            ),
+            (r#"{"id": 7, "event": {}, "host": "codex"}"#, ServeErrorCode::NotARequest, "not both"),
+            (r#"{"id": 7, "event": {}, "id": 8}"#, ServeErrorCode::NotARequest, "twice"),
+            (r#"{"id": 7, "event": {}, "deadline": 1}"#, ServeErrorCode::NotARequest, "`deadline`"),
             (
                 r#"{"id": 7, "event": {}, "deadline_ms": -1}"#,
-                FaultCode::NotARequest,
+                ServeErrorCode::NotARequest,
                 "non-negative",
             ),
-            (r#"{"id": 7, "event": {}, "work_dir": "w"}"#, FaultCode::NotARequest, "absolute"),
-            (r#"{"id": 7, "cancel": 7}"#, FaultCode::NotARequest, "cannot be combined"),
+            (r#"{"id": 7, "event": {}, "work_dir": "w"}"#, ServeErrorCode::NotARequest, "absolute"),
+            (r#"{"id": 7, "cancel": 7}"#, ServeErrorCode::NotARequest, "cannot be combined"),
         ] {
             let refused = read(line.as_bytes()).unwrap_err();
             assert_eq!(refused.error.code, code, "{line}: {refused:?}");
@@ -298,15 +306,15 @@ mod tests {
     fn ids_come_back_to_the_digit() {
         for id in ["7", "1.50", "123456789012345678901234567890", "\"ü\""] {
             let line = format!("{{\"id\": {id}, \"event\": {{}}}}");
-            let Ok(Incoming::Asked(asked)) = read(line.as_bytes()) else { panic!("{line}") };
+            let Ok(IncomingLine::Asked(asked)) = read(line.as_bytes()) else { panic!("{line}") };
             assert_eq!(serde_json::to_string(&asked.id).unwrap(), id);
         }
     }
 
     #[test]
     fn a_long_lines_id_is_found_where_it_comes_first() {
-        let refused = Refused::too_large(br#"{"id": "a", "event": {"x": "yyyy"#);
+        let refused = RejectedLine::too_large(br#"{"id": "a", "event": {"x": "yyyy"#);
         assert_eq!(refused.id, Some(json!("a").try_into().unwrap()));
-        assert_eq!(Refused::too_large(br#"{"event": {"x": "yyyy"#).id, None);
+        assert_eq!(RejectedLine::too_large(br#"{"event": {"x": "yyyy"#).id, None);
     }
 }

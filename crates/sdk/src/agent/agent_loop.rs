@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::hook::HookContext;
-use super::live::{Cast, LiveAgentCenter};
+use super::live::{LiveAgentCenter, ResolvedAgent};
 use super::message::{Message, RequestedCall};
 use super::model::{ModelAnswer, ModelError, ModelEvent, ModelRequest};
 use super::model_hook::ModelHook;
@@ -87,7 +87,7 @@ impl Sink {
 /// What an agent needs to run.
 pub(super) struct Loop<'a> {
     pub(super) center: &'a LiveAgentCenter,
-    pub(super) cast: &'a Cast,
+    pub(super) cast: &'a ResolvedAgent,
     pub(super) schema: Option<Value>,
     pub(super) history: Vec<Message>,
 }

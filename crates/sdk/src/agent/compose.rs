@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::flow::{Called, call_post_hook, call_pre_hook};
+use super::flow::{HookCallResult, call_post_hook, call_pre_hook};
 use super::hook::{After, Hook, HookContext, PostHook, PreHook};
 use super::run::{Run, RunStatus};
 use crate::function::HookError;
@@ -139,7 +139,7 @@ async fn run_post_hook(
     named(&hook.config.name, call_post_hook(hook, context, run).await)
 }
 
-fn named(hook: &str, ended: Called) -> Result<(), HookError> {
+fn named(hook: &str, ended: HookCallResult) -> Result<(), HookError> {
     let said = ended.unwrap_or_else(|error| Some(Err(HookError::new(error.to_string()))));
     let named = |error| HookError::of(InnerHookError { hook: hook.to_owned(), error });
     said.unwrap_or(Ok(())).map_err(named)

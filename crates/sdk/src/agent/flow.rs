@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use super::agent_loop::{Loop, LoopError, Sink};
 use super::hook::{After, HookContext, PostHook, PreHook};
-use super::live::{Cast, LiveAgentCenter};
+use super::live::{LiveAgentCenter, ResolvedAgent};
 use super::message::Message;
 use super::run::{Run, RunError, RunStatus};
 use super::session::SessionContext;
@@ -146,8 +146,8 @@ impl LiveAgentCenter {
         let ended = tokio::select! {
             // First: a run that is cancelled before it begins asks nobody.
             biased;
-            () = request.cancel.cancelled() => Err(Ended::Cancelled),
-            ended = work.run(&context, &mut run, sink) => ended.map_err(Ended::Failed),
+            () = request.cancel.cancelled() => Err(EarlyEnd::Cancelled),
+            ended = work.run(&context, &mut run, sink) => ended.map_err(EarlyEnd::Failed),
         };
         run.duration += began.elapsed();
         run.metadata = context.metadata.clone();
@@ -166,7 +166,11 @@ impl LiveAgentCenter {
     }
 
     /// Runs the blocking pre-hooks one after another, then starts the others.
-    async fn pre_hooks(&self, cast: &Cast, context: &mut HookContext) -> Result<(), RunError> {
+    async fn pre_hooks(
+        &self,
+        cast: &ResolvedAgent,
+        context: &mut HookContext,
+    ) -> Result<(), RunError> {
         let is_aside = |hook: &PreHook| {
             !hook.guardrail && (!hook.config.blocking || self.settings.all_in_background)
         };
@@ -188,7 +192,7 @@ impl LiveAgentCenter {
     /// Runs the blocking post-hooks one after another, keeps what was said, then starts the others.
     async fn post_hooks(
         &self,
-        cast: &Cast,
+        cast: &ResolvedAgent,
         context: &HookContext,
         mut run: Run,
         after: After,
@@ -243,12 +247,12 @@ impl LiveAgentCenter {
 }
 
 /// How a run ended early.
-enum Ended {
+enum EarlyEnd {
     Cancelled,
     Failed(LoopError),
 }
 
-impl Ended {
+impl EarlyEnd {
     /// Notes it in the run, and makes the error that carries the run.
     fn into_error(self, run: &mut Run) -> RunError {
         run.status = match &self {
@@ -289,10 +293,10 @@ async fn run_pre_hook(
 }
 
 /// How the call of a hook ended; nothing if its condition does not hold.
-pub(super) type Called = Result<Option<Result<(), HookError>>, CallError>;
+pub(super) type HookCallResult = Result<Option<Result<(), HookError>>, CallError>;
 
 /// Calls a pre-hook. Its condition may panic, too.
-pub(super) async fn call_pre_hook(hook: &PreHook, context: &mut HookContext) -> Called {
+pub(super) async fn call_pre_hook(hook: &PreHook, context: &mut HookContext) -> HookCallResult {
     guarded(hook.timeout, || async {
         if hook.condition.as_ref().is_some_and(|condition| !condition(context)) {
             return None;
@@ -307,7 +311,7 @@ pub(super) async fn call_post_hook(
     hook: &PostHook,
     context: &HookContext,
     run: &mut Run,
-) -> Called {
+) -> HookCallResult {
     guarded(hook.timeout, || async {
         if hook.condition.as_ref().is_some_and(|condition| !condition(context, run)) {
             return None;
@@ -331,7 +335,7 @@ async fn run_post_hook(
 
 /// Counts how a hook ended; one whose condition does not hold is not counted.
 pub(super) fn count(
-    ended: Called,
+    ended: HookCallResult,
     hook: &str,
     kind: &'static str,
     began: Instant,

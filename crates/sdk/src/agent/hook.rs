@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::compose::is_due;
 use super::definition::Agent;
-use super::flow::{Called, call_post_hook, call_pre_hook};
+use super::flow::{HookCallResult, call_post_hook, call_pre_hook};
 use super::handler::{PostHookFn, PostHookHandler, PreHookFn, PreHookHandler};
 use super::run::Run;
 use super::session::SessionContext;
@@ -239,7 +239,7 @@ impl PreHook {
 }
 
 /// What came of a call; a hook whose condition does not hold has nothing to say.
-fn result_of(called: Called) -> Result<(), HookError> {
+fn result_of(called: HookCallResult) -> Result<(), HookError> {
     match called {
         Ok(said) => said.unwrap_or(Ok(())),
         Err(error) => Err(HookError::new(error.to_string())),

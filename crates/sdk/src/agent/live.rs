@@ -30,14 +30,14 @@ const TOOL_TIMEOUT: Duration = Duration::from_secs(600);
 #[derive(Debug)]
 pub struct LiveAgentCenter {
     pub(super) registry: RwLock<Registry>,
-    pub(super) settings: Settings,
+    pub(super) settings: CenterSettings,
     pub(super) background: Background,
     pub(super) metrics: Arc<Metrics>,
     pub(super) sessions: OpenSessions,
 }
 
 /// What does not change while a center lives.
-pub(super) struct Settings {
+pub(super) struct CenterSettings {
     pub(super) history: Arc<dyn History>,
     pub(super) hooks: Option<Arc<Hooks>>,
     pub(super) steps: usize,
@@ -45,10 +45,10 @@ pub(super) struct Settings {
     pub(super) all_in_background: bool,
 }
 
-impl std::fmt::Debug for Settings {
+impl std::fmt::Debug for CenterSettings {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
-            .debug_struct("Settings")
+            .debug_struct("CenterSettings")
             .field("hooks", &self.hooks)
             .field("steps", &self.steps)
             .finish_non_exhaustive()
@@ -91,7 +91,7 @@ impl std::fmt::Debug for Registry {
 }
 
 /// An agent with all it names, as it was when its run began.
-pub(super) struct Cast {
+pub(super) struct ResolvedAgent {
     pub(super) agent: Arc<Agent>,
     pub(super) model: Arc<dyn Model>,
     pub(super) tools: HashMap<String, Arc<dyn Tool>>,
@@ -99,10 +99,10 @@ pub(super) struct Cast {
     pub(super) post_hooks: Vec<PostHook>,
     pub(super) model_hooks: Vec<ModelHook>,
     #[cfg(feature = "mcp")]
-    pub(super) mcp_servers: super::mcp::Servers,
+    pub(super) mcp_servers: super::mcp::RunServers,
 }
 
-impl Cast {
+impl ResolvedAgent {
     /// Returns a tool of the agent, its own or of an MCP server.
     pub(super) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let tool = self.tools.get(name);
@@ -116,7 +116,7 @@ impl Cast {
 #[derive(Debug)]
 #[must_use]
 pub struct LiveAgentCenterBuilder {
-    settings: Settings,
+    settings: CenterSettings,
     background: usize,
 }
 
@@ -176,7 +176,7 @@ impl LiveAgentCenter {
     /// Begins to put a center together.
     pub fn builder() -> LiveAgentCenterBuilder {
         LiveAgentCenterBuilder {
-            settings: Settings {
+            settings: CenterSettings {
                 history: Arc::new(MemoryHistory::default()),
                 hooks: None,
                 steps: STEPS,
@@ -274,7 +274,7 @@ impl LiveAgentCenter {
     }
 
     /// Returns an agent with all it names.
-    pub(super) fn cast(&self, id: &str) -> Option<Cast> {
+    pub(super) fn cast(&self, id: &str) -> Option<ResolvedAgent> {
         let registry = self.read();
         let agent = registry.agents.get(id)?.clone();
         let mut pre_hooks: Vec<PreHook> = agent
@@ -300,14 +300,17 @@ impl LiveAgentCenter {
             .collect();
         model_hooks.sort_by_key(|hook| std::cmp::Reverse(hook.priority));
         let tool = |name: &String| Some((name.clone(), registry.tools.get(name)?.clone()));
-        Some(Cast {
+        Some(ResolvedAgent {
             model: registry.models.get(&agent.model_name)?.clone(),
             tools: agent.tool_names.iter().filter_map(tool).collect(),
             pre_hooks,
             post_hooks,
             model_hooks,
             #[cfg(feature = "mcp")]
-            mcp_servers: super::mcp::Servers::named(&agent.mcp_server_names, &registry.mcp_servers),
+            mcp_servers: super::mcp::RunServers::named(
+                &agent.mcp_server_names,
+                &registry.mcp_servers,
+            ),
             agent,
         })
     }

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use anyhook_mcp::{Connection, Ending, Fault, Limits, McpError};
+use anyhook_mcp::{Connection, McpError, ServerError, SessionLimits, ShutdownMode};
 use anyhook_model::truncate::ellipsized;
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -132,17 +132,17 @@ impl LiveAgentCenter {
 #[derive(Debug)]
 struct Connected {
     connection: Connection,
-    tools: Vec<anyhook_mcp::Tool>,
+    tools: Vec<anyhook_mcp::ServerTool>,
 }
 
 impl Connected {
     /// Starts a server and asks it for its tools. The time limit is the caller's.
     async fn open(name: &str, server: &McpServer) -> Result<Self, McpError> {
-        let limits = Limits {
+        let limits = SessionLimits {
             deadline: Duration::MAX,
             longest_answer: LONGEST_MESSAGE,
-            ending: Ending::AtOnce,
-            ..Limits::default()
+            ending: ShutdownMode::AtOnce,
+            ..SessionLimits::default()
         };
         let connection = Connection::start(name, server.command(), limits).await?;
         let tools = connection.tools().await?;
@@ -154,11 +154,12 @@ impl Connected {
         match self.connection.call(tool, input).await {
             // What the texts say is in there, too: the protocol asks for that.
             Ok(answer) => Ok(answer.structured.unwrap_or(Value::String(answer.text))),
-            Err(McpError { fault: Fault::Arguments, .. }) => {
+            Err(McpError { fault: ServerError::Arguments, .. }) => {
                 Err(ToolError::Arguments("they are not an object".to_owned()))
             }
             Err(McpError {
-                fault: Fault::ToolFailed { message, .. } | Fault::Refused { message, .. },
+                fault:
+                    ServerError::ToolFailed { message, .. } | ServerError::Refused { message, .. },
                 ..
             }) => Err(ToolError::Failed(message)),
             Err(error) => {
@@ -200,7 +201,7 @@ impl Registered {
 /// A tool of a server.
 struct McpTool {
     name: String,
-    tool: anyhook_mcp::Tool,
+    tool: anyhook_mcp::ServerTool,
     connection: Arc<Connected>,
     timeout: Duration,
 }
@@ -233,12 +234,12 @@ fn name_of(server: &str, tool: &str) -> String {
 }
 
 /// The servers of a run, and their tools as soon as they are known.
-pub(super) struct Servers {
+pub(super) struct RunServers {
     registered: Vec<Arc<Registered>>,
     tools: OnceLock<HashMap<String, Arc<dyn Tool>>>,
 }
 
-impl Servers {
+impl RunServers {
     pub(super) fn named(names: &[String], known: &HashMap<String, Arc<Registered>>) -> Self {
         let registered = names.iter().filter_map(|name| known.get(name)).cloned().collect();
         Self { registered, tools: OnceLock::new() }

@@ -153,22 +153,22 @@ pub struct StreamFailure {
 /// A hook sees what the ones before it let through. Pure: it starts nothing and waits for nothing.
 #[derive(Debug)]
 pub struct StreamChain {
-    links: Vec<Link>,
+    links: Vec<ChainLink>,
     failures: Vec<StreamFailure>,
     stopped: Option<StreamStopped>,
 }
 
-struct Link {
+struct ChainLink {
     hook: StreamHook,
     /// None once it has failed.
     step: Option<Box<Step>>,
     held: String,
 }
 
-impl fmt::Debug for Link {
+impl fmt::Debug for ChainLink {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Link")
+            .debug_struct("ChainLink")
             .field("hook", &self.hook)
             .field("held", &self.held.len())
             .finish_non_exhaustive()
@@ -183,7 +183,7 @@ impl StreamChain {
         let mut chain = Self { links: Vec::new(), failures: Vec::new(), stopped: None };
         for hook in hooks {
             let made = catch_unwind(AssertUnwindSafe(|| (hook.make)()));
-            let mut link = Link { hook, step: None, held: String::new() };
+            let mut link = ChainLink { hook, step: None, held: String::new() };
             match made {
                 Ok(step) => link.step = Some(step),
                 Err(panic) => chain.fail(&link.hook, &CallError::of_panic(&*panic).to_string()),
@@ -217,10 +217,10 @@ impl StreamChain {
             let link = &mut self.links[at];
             match link.take(&text, is_last) {
                 Ok(shown) => text = shown,
-                Err(Ended::Stopped(reason)) => {
+                Err(LinkEnd::Stopped(reason)) => {
                     self.stopped = Some(StreamStopped { hook: link.hook.name.clone(), reason });
                 }
-                Err(Ended::Failed(why)) => {
+                Err(LinkEnd::Failed(why)) => {
                     let hook = link.hook.clone();
                     link.step = None;
                     text.insert_str(0, &std::mem::take(&mut link.held));
@@ -244,13 +244,13 @@ impl StreamChain {
 }
 
 /// Why a link gave nothing.
-enum Ended {
+enum LinkEnd {
     Stopped(String),
     Failed(String),
 }
 
-impl Link {
-    fn take(&mut self, piece: &str, is_last: bool) -> Result<String, Ended> {
+impl ChainLink {
+    fn take(&mut self, piece: &str, is_last: bool) -> Result<String, LinkEnd> {
         let Some(step) = &mut self.step else { return Ok(piece.to_owned()) };
         let is_asked_at_end = self.hook.asked_at_end || !self.held.is_empty();
         if piece.is_empty() && !(is_last && is_asked_at_end) {
@@ -260,10 +260,11 @@ impl Link {
         let began = Instant::now();
         let said = catch_unwind(AssertUnwindSafe(|| step(&text, is_last)));
         let took = began.elapsed();
-        let said = said.map_err(|panic| Ended::Failed(CallError::of_panic(&*panic).to_string()))?;
+        let said =
+            said.map_err(|panic| LinkEnd::Failed(CallError::of_panic(&*panic).to_string()))?;
         if took > self.hook.timeout {
             let (took, limit) = (took.as_millis(), self.hook.timeout.as_millis());
-            return Err(Ended::Failed(format!("it took {took} ms, more than {limit} ms")));
+            return Err(LinkEnd::Failed(format!("it took {took} ms, more than {limit} ms")));
         }
         let (shown, held) = match said {
             StreamStep::Pass => (text, String::new()),
@@ -272,10 +273,10 @@ impl Link {
             StreamStep::Part(shown, held) if is_last => (shown + &held, String::new()),
             StreamStep::Hold => (String::new(), text),
             StreamStep::Part(shown, held) => (shown, held),
-            StreamStep::Stop(reason) => return Err(Ended::Stopped(reason)),
+            StreamStep::Stop(reason) => return Err(LinkEnd::Stopped(reason)),
         };
         if held.len() > MOST_HELD {
-            return Err(Ended::Failed(format!("it buffers more than {MOST_HELD} bytes")));
+            return Err(LinkEnd::Failed(format!("it buffers more than {MOST_HELD} bytes")));
         }
         self.held = held;
         Ok(shown)

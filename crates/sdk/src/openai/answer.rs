@@ -38,12 +38,12 @@ struct Delta {
 #[serde(untagged)]
 enum Content {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<TextPart>),
 }
 
 /// A part of a text; parts of other kinds (thoughts) have no `text`.
 #[derive(Debug, Deserialize)]
-struct Part {
+struct TextPart {
     text: Option<String>,
 }
 
@@ -77,7 +77,7 @@ struct PartialCall {
 
 /// An answer on its way.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct AnswerBuilder {
     id: Option<String>,
     calls: Vec<PartialCall>,
     finish_reason: Option<String>,
@@ -89,7 +89,7 @@ pub(super) struct Answer {
     limit: usize,
 }
 
-impl Answer {
+impl AnswerBuilder {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             id: None,

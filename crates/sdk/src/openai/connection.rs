@@ -32,7 +32,7 @@ pub(super) struct Connection {
 
 /// The answer's head, and its body on the way.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct HttpReply {
     pub(super) response: Response<Incoming>,
     /// Held for its drop, which closes the connection.
     pub(super) task: JoinSet<()>,
@@ -69,17 +69,17 @@ impl Connection {
         mut self,
         request: Request<String>,
         limit: Duration,
-    ) -> Result<Reply, ModelError> {
+    ) -> Result<HttpReply, ModelError> {
         let answering = self.sender.send_request(request);
         match tokio::time::timeout(limit, answering).await {
-            Ok(Ok(response)) => Ok(Reply { response, task: self.task }),
+            Ok(Ok(response)) => Ok(HttpReply { response, task: self.task }),
             Ok(Err(error)) => Err(broken(&error)),
             Err(_) => Err(stalled(limit)),
         }
     }
 }
 
-impl Reply {
+impl HttpReply {
     /// Reads the beginning of the body, as far as it comes.
     pub(super) async fn beginning(mut self, bytes: usize, limit: Duration) -> Vec<u8> {
         let mut beginning = Vec::new();

@@ -31,8 +31,8 @@ use tokio::sync::OnceCell;
 
 use crate::agent::{Model, ModelError, ModelRequest, ModelStream};
 use crate::function::BoxFuture;
-use connection::{Connection, Reply};
-use reader::Reader;
+use connection::{Connection, HttpReply};
+use reader::BodyReader;
 use secrets::Secrets;
 use stream::AnswerStream;
 
@@ -205,7 +205,7 @@ impl OpenAiModel {
                     let reply = connection.send(request, self.idle_timeout).await?;
                     let status = reply.response.status();
                     if status.is_success() {
-                        let reader = Reader::new(status.as_u16(), self.longest_answer, secrets);
+                        let reader = BodyReader::new(status.as_u16(), self.longest_answer, secrets);
                         return Ok(Box::pin(AnswerStream::new(reply, reader, self.idle_timeout)));
                     }
                     let asked_for =
@@ -227,7 +227,7 @@ impl OpenAiModel {
     }
 
     /// Reads what a server says that does not answer.
-    async fn refusal(&self, reply: Reply, secrets: &Secrets) -> ModelError {
+    async fn refusal(&self, reply: HttpReply, secrets: &Secrets) -> ModelError {
         let status = reply.response.status();
         let body = reply.beginning(REFUSAL_BYTES, self.idle_timeout).await;
         let message = serde_json::from_slice(&body).ok().as_ref().and_then(answer::message_in);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::answer::{Answer, Chunk};
+use super::answer::{AnswerBuilder, Chunk};
 use super::secrets::Secrets;
 use super::sse::{SseItem, SseParser};
 use crate::agent::{ModelError, ModelEvent};
@@ -17,9 +17,9 @@ enum Shape {
 }
 
 /// Reads the body of an answer. What it holds is bounded.
-pub(super) struct Reader {
+pub(super) struct BodyReader {
     shape: Shape,
-    answer: Answer,
+    answer: AnswerBuilder,
     has_data: bool,
     is_done: bool,
     status: u16,
@@ -27,11 +27,11 @@ pub(super) struct Reader {
     secrets: Arc<Secrets>,
 }
 
-impl Reader {
+impl BodyReader {
     pub(super) fn new(status: u16, limit: usize, secrets: Arc<Secrets>) -> Self {
         Self {
             shape: Shape::Unknown,
-            answer: Answer::new(limit),
+            answer: AnswerBuilder::new(limit),
             has_data: false,
             is_done: false,
             status,

@@ -10,8 +10,8 @@ use hyper::body::{Body, Incoming};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep};
 
-use super::connection::{Reply, broken, stalled};
-use super::reader::Reader;
+use super::connection::{HttpReply, broken, stalled};
+use super::reader::BodyReader;
 use crate::agent::{ModelError, ModelEvent};
 
 /// The alarm of a limit that no clock can show.
@@ -21,7 +21,7 @@ const FAR_AWAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 pub(super) struct AnswerStream {
     /// None at the end.
     connection: Option<(Incoming, JoinSet<()>)>,
-    reader: Reader,
+    reader: BodyReader,
     events: VecDeque<ModelEvent>,
     /// What comes after the events.
     error: Option<ModelError>,
@@ -32,7 +32,7 @@ pub(super) struct AnswerStream {
 }
 
 impl AnswerStream {
-    pub(super) fn new(reply: Reply, reader: Reader, idle_timeout: Duration) -> Self {
+    pub(super) fn new(reply: HttpReply, reader: BodyReader, idle_timeout: Duration) -> Self {
         Self {
             connection: Some((reply.response.into_body(), reply.task)),
             reader,

@@ -1,8 +1,8 @@
 //! Which agents a pack's commands are for, and what its hooks cannot do in them.
 
 use anyhook_hook::environment::Environment;
-use anyhook_hosts::facts::Capability;
-use anyhook_hosts::wiring::Scope;
+use anyhook_hosts::capabilities::Capability;
+use anyhook_hosts::wiring::SettingsScope;
 use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::hook::{FailMode, HookDefinition, StdoutUse};
 
@@ -13,7 +13,7 @@ use crate::settings;
 /// Returns the agents that were named, or those that are here or call us.
 pub fn chosen(
     names: &[String],
-    scope: &Scope,
+    scope: &SettingsScope,
     environment: &Environment,
 ) -> Result<Vec<&'static HostSpec>, SetupError> {
     let mut chosen: Vec<&'static HostSpec> = Vec::new();

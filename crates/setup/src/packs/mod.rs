@@ -2,14 +2,14 @@
 //! the program, and are put in place as ordinary hook folders.
 
 pub mod agents;
-pub mod place;
-pub mod put;
+pub mod apply;
+pub mod status;
 
 use std::collections::BTreeMap;
 
 use anyhook_engine::definition;
 use anyhook_engine::front_matter::FrontMatter;
-use anyhook_hosts::command::Command;
+use anyhook_hosts::command::HostCommand;
 use anyhook_model::hook::HookDefinition;
 use serde::Deserialize;
 
@@ -141,8 +141,8 @@ impl PackCommand {
     }
 
     /// Returns it as agents' files are made from it.
-    pub fn command(&self) -> Command<'_> {
-        Command {
+    pub fn command(&self) -> HostCommand<'_> {
+        HostCommand {
             name: self.name,
             description: &self.description,
             argument_hint: &self.argument_hint,

@@ -4,8 +4,8 @@ use std::io;
 
 use anyhook_model::report::StatsReport;
 use anyhook_model::report::stats::{HookStats, RunStats};
-use anyhook_terminal::chart::sparkline;
-use anyhook_terminal::figures::{minute, second, span, thousands};
+use anyhook_terminal::format::{minute, second, span, thousands};
+use anyhook_terminal::sparkline::sparkline;
 use anyhook_terminal::{Column, Page, Tone};
 
 use super::overview::{run_columns, show_header, show_never_fired};

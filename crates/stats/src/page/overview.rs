@@ -5,8 +5,8 @@ use std::io;
 use anyhook_hosts::bus_event::OURS;
 use anyhook_model::report::StatsReport;
 use anyhook_model::report::stats::{HookStats, RunStats, TimeStats};
-use anyhook_terminal::chart::{bar, sparkline};
-use anyhook_terminal::figures::{apart, many, minute, second, span, thousands};
+use anyhook_terminal::format::{apart, many, minute, second, span, thousands};
+use anyhook_terminal::sparkline::{bar, sparkline};
 use anyhook_terminal::{Column, Page, Tone};
 
 use super::shadow::{shadow_line, show_more, show_shadow_blocks};

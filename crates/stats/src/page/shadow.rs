@@ -5,7 +5,7 @@
 use std::io;
 
 use anyhook_model::report::stats::ShadowStats;
-use anyhook_terminal::figures::{many, second, thousands};
+use anyhook_terminal::format::{many, second, thousands};
 use anyhook_terminal::{Column, Page, Tone};
 
 /// Says it in a line: `would have blocked 14 of 2,310`.

@@ -6,16 +6,16 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::namespace::MODEL_PORT;
-use super::{Bed, Host, npm_architecture};
-use crate::model_server::Turn;
+use super::{AgentProgram, AgentSandbox, npm_architecture};
+use crate::model_server::ModelTurn;
 use crate::write;
 
 const KEY: &str = "none";
 
 pub(super) struct ClaudeCode;
 
-impl Host for ClaudeCode {
-    fn variables(&self, bed: &Bed) -> Vec<(&'static str, String)> {
+impl AgentProgram for ClaudeCode {
+    fn variables(&self, bed: &AgentSandbox) -> Vec<(&'static str, String)> {
         vec![
             ("ANTHROPIC_API_KEY", KEY.to_owned()),
             ("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{MODEL_PORT}")),
@@ -26,13 +26,13 @@ impl Host for ClaudeCode {
         ]
     }
 
-    fn command(&self, folder: &Path, _bed: &Bed, prompt: &str) -> Vec<String> {
+    fn command(&self, folder: &Path, _bed: &AgentSandbox, prompt: &str) -> Vec<String> {
         [&*program(folder), "-p", prompt, "--dangerously-skip-permissions"]
             .map(str::to_owned)
             .to_vec()
     }
 
-    fn screen_command(&self, folder: &Path, _bed: &Bed) -> Option<Vec<String>> {
+    fn screen_command(&self, folder: &Path, _bed: &AgentSandbox) -> Option<Vec<String>> {
         // Without it, it would decide by itself what to ask about.
         Some([&*program(folder), "--permission-mode", "default"].map(str::to_owned).to_vec())
     }
@@ -42,7 +42,7 @@ impl Host for ClaudeCode {
     }
 
     /// Adds to `~/.claude.json` what a user has answered before; a test may have put more there.
-    fn prepare_screen(&self, bed: &Bed) {
+    fn prepare_screen(&self, bed: &AgentSandbox) {
         let file = bed.home().join(".claude.json");
         let mut known: Value = match fs::read(&file) {
             Ok(text) => serde_json::from_slice(&text).unwrap(),
@@ -61,23 +61,23 @@ impl Host for ClaudeCode {
         write(&file, known.to_string(), 0o600);
     }
 
-    fn shell_tool(&self, command: &str) -> Turn {
-        Turn::tool("Bash", json!({"command": command, "description": "run it"}))
+    fn shell_tool(&self, command: &str) -> ModelTurn {
+        ModelTurn::tool("Bash", json!({"command": command, "description": "run it"}))
     }
 
-    fn read_tool(&self, path: &str) -> Turn {
-        Turn::tool("Read", json!({"file_path": path}))
+    fn read_tool(&self, path: &str) -> ModelTurn {
+        ModelTurn::tool("Read", json!({"file_path": path}))
     }
 
-    fn write_tool(&self, path: &str, content: &str) -> Turn {
-        Turn::tool("Write", json!({"file_path": path, "content": content}))
+    fn write_tool(&self, path: &str, content: &str) -> ModelTurn {
+        ModelTurn::tool("Write", json!({"file_path": path, "content": content}))
     }
 
-    fn edit_tool(&self, path: &str, old: &str, new: &str) -> Turn {
-        Turn::tool("Edit", json!({"file_path": path, "old_string": old, "new_string": new}))
+    fn edit_tool(&self, path: &str, old: &str, new: &str) -> ModelTurn {
+        ModelTurn::tool("Edit", json!({"file_path": path, "old_string": old, "new_string": new}))
     }
 
-    fn patch_tool(&self, _patch: &str) -> Option<Turn> {
+    fn patch_tool(&self, _patch: &str) -> Option<ModelTurn> {
         None
     }
 }

@@ -8,22 +8,22 @@ use std::path::Path;
 use serde_json::json;
 
 use super::namespace::MODEL_PORT;
-use super::{Bed, Host, npm_architecture};
-use crate::model_server::Turn;
+use super::{AgentProgram, AgentSandbox, npm_architecture};
+use crate::model_server::ModelTurn;
 
 pub(super) struct Codex;
 
-impl Host for Codex {
-    fn variables(&self, _bed: &Bed) -> Vec<(&'static str, String)> {
+impl AgentProgram for Codex {
+    fn variables(&self, _bed: &AgentSandbox) -> Vec<(&'static str, String)> {
         vec![("SCRIPTED_MODEL_KEY", "none".to_owned())]
     }
 
-    fn command(&self, folder: &Path, bed: &Bed, prompt: &str) -> Vec<String> {
+    fn command(&self, folder: &Path, bed: &AgentSandbox, prompt: &str) -> Vec<String> {
         let what = ["exec", prompt, "--dangerously-bypass-approvals-and-sandbox"];
         [program(folder)].into_iter().chain(what.map(str::to_owned)).chain(options(bed)).collect()
     }
 
-    fn screen_command(&self, folder: &Path, bed: &Bed) -> Option<Vec<String>> {
+    fn screen_command(&self, folder: &Path, bed: &AgentSandbox) -> Option<Vec<String>> {
         Some([program(folder)].into_iter().chain(options(bed)).collect())
     }
 
@@ -31,25 +31,25 @@ impl Host for Codex {
         "›"
     }
 
-    fn shell_tool(&self, command: &str) -> Turn {
-        Turn::tool("exec_command", json!({"cmd": command}))
+    fn shell_tool(&self, command: &str) -> ModelTurn {
+        ModelTurn::tool("exec_command", json!({"cmd": command}))
     }
 
-    fn read_tool(&self, path: &str) -> Turn {
+    fn read_tool(&self, path: &str) -> ModelTurn {
         // Codex has no tool for it.
         self.shell_tool(&format!("cat '{path}'"))
     }
 
-    fn write_tool(&self, path: &str, content: &str) -> Turn {
+    fn write_tool(&self, path: &str, content: &str) -> ModelTurn {
         patch_file(&format!("Add File: {path}"), &marked(content, "+"))
     }
 
-    fn edit_tool(&self, path: &str, old: &str, new: &str) -> Turn {
+    fn edit_tool(&self, path: &str, old: &str, new: &str) -> ModelTurn {
         let change = format!("@@\n{}{}", marked(old, "-"), marked(new, "+"));
         patch_file(&format!("Update File: {path}"), &change)
     }
 
-    fn patch_tool(&self, text: &str) -> Option<Turn> {
+    fn patch_tool(&self, text: &str) -> Option<ModelTurn> {
         Some(patch(text))
     }
 }
@@ -58,12 +58,12 @@ fn marked(lines: &str, mark: &str) -> String {
     lines.lines().flat_map(|line| [mark, line, "\n"]).collect()
 }
 
-fn patch_file(what: &str, change: &str) -> Turn {
+fn patch_file(what: &str, change: &str) -> ModelTurn {
     patch(&format!("*** Begin Patch\n*** {what}\n{change}*** End Patch\n"))
 }
 
-fn patch(text: &str) -> Turn {
-    Turn::tool("apply_patch", json!(text))
+fn patch(text: &str) -> ModelTurn {
+    ModelTurn::tool("apply_patch", json!(text))
 }
 
 fn program(folder: &Path) -> String {
@@ -73,12 +73,12 @@ fn program(folder: &Path) -> String {
     vendor.join(triple).join("bin/codex").to_string_lossy().into_owned()
 }
 
-fn options(bed: &Bed) -> impl Iterator<Item = String> {
+fn options(bed: &AgentSandbox) -> impl Iterator<Item = String> {
     settings(bed).into_iter().flat_map(|setting| ["--config".to_owned(), setting])
 }
 
 /// Returns what the agent needs to talk to the scripted model, and nothing else, quietly.
-fn settings(bed: &Bed) -> Vec<String> {
+fn settings(bed: &AgentSandbox) -> Vec<String> {
     let model = bed.model_or("gpt-5.5");
     let provider = format!(
         "{{ name = 'scripted', base_url = 'http://127.0.0.1:{MODEL_PORT}/v1', \

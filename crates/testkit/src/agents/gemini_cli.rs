@@ -8,14 +8,14 @@ use std::path::Path;
 use serde_json::json;
 
 use super::namespace::MODEL_PORT;
-use super::{Bed, Host};
-use crate::model_server::Turn;
+use super::{AgentProgram, AgentSandbox};
+use crate::model_server::ModelTurn;
 use crate::write;
 
 pub(super) struct GeminiCli;
 
-impl Host for GeminiCli {
-    fn furnish(&self, bed: &Bed) {
+impl AgentProgram for GeminiCli {
+    fn write_config(&self, bed: &AgentSandbox) {
         let settings = json!({
             "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
             "ide": {"enabled": false},
@@ -28,7 +28,7 @@ impl Host for GeminiCli {
         write(&file, format!("{settings:#}\n"), 0o644);
     }
 
-    fn variables(&self, bed: &Bed) -> Vec<(&'static str, String)> {
+    fn variables(&self, bed: &AgentSandbox) -> Vec<(&'static str, String)> {
         let mut variables = vec![
             ("GEMINI_API_KEY", "none".to_owned()),
             ("GOOGLE_GEMINI_BASE_URL", format!("http://127.0.0.1:{MODEL_PORT}")),
@@ -41,13 +41,13 @@ impl Host for GeminiCli {
         variables
     }
 
-    fn command(&self, folder: &Path, bed: &Bed, prompt: &str) -> Vec<String> {
+    fn command(&self, folder: &Path, bed: &AgentSandbox, prompt: &str) -> Vec<String> {
         let mut command = command(folder, bed);
         command.extend(["--prompt", prompt, "--approval-mode", "yolo"].map(str::to_owned));
         command
     }
 
-    fn screen_command(&self, folder: &Path, bed: &Bed) -> Option<Vec<String>> {
+    fn screen_command(&self, folder: &Path, bed: &AgentSandbox) -> Option<Vec<String>> {
         Some(command(folder, bed))
     }
 
@@ -55,21 +55,21 @@ impl Host for GeminiCli {
         "Type your message"
     }
 
-    fn shell_tool(&self, command: &str) -> Turn {
-        Turn::tool("run_shell_command", json!({"command": command, "description": "run it"}))
+    fn shell_tool(&self, command: &str) -> ModelTurn {
+        ModelTurn::tool("run_shell_command", json!({"command": command, "description": "run it"}))
     }
 
-    fn read_tool(&self, path: &str) -> Turn {
-        Turn::tool("read_file", json!({"file_path": path}))
+    fn read_tool(&self, path: &str) -> ModelTurn {
+        ModelTurn::tool("read_file", json!({"file_path": path}))
     }
 
-    fn write_tool(&self, path: &str, content: &str) -> Turn {
-        Turn::tool("write_file", json!({"file_path": path, "content": content}))
+    fn write_tool(&self, path: &str, content: &str) -> ModelTurn {
+        ModelTurn::tool("write_file", json!({"file_path": path, "content": content}))
     }
 
-    fn edit_tool(&self, path: &str, old: &str, new: &str) -> Turn {
+    fn edit_tool(&self, path: &str, old: &str, new: &str) -> ModelTurn {
         let instruction = "replace it";
-        Turn::tool(
+        ModelTurn::tool(
             "replace",
             json!({
                 "file_path": path, "instruction": instruction, "old_string": old, "new_string": new,
@@ -77,12 +77,12 @@ impl Host for GeminiCli {
         )
     }
 
-    fn patch_tool(&self, _patch: &str) -> Option<Turn> {
+    fn patch_tool(&self, _patch: &str) -> Option<ModelTurn> {
         None
     }
 }
 
-fn command(folder: &Path, bed: &Bed) -> Vec<String> {
+fn command(folder: &Path, bed: &AgentSandbox) -> Vec<String> {
     let program = folder.join("node_modules/@google/gemini-cli/bundle/gemini.js");
     let model = bed.model_or("gemini-2.5-flash");
     ["node", &*program.to_string_lossy(), "--model", model].map(str::to_owned).to_vec()

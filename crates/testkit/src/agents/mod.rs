@@ -1,12 +1,12 @@
 //! Real agents, offline: the command lines that people use, talking to a scripted model.
 //!
-//! [`Bed`] makes a fresh home and project and runs an agent there, without login or questions, with
-//! every tool allowed, or opens it on a [`Screen`], where it asks. What differs between agents is in a file for each, behind `Host`.
+//! [`AgentSandbox`] makes a fresh home and project and runs an agent there, without login or questions, with
+//! every tool allowed, or opens it on an [`AgentScreen`], where it asks. What differs between agents is in a file for each, behind `AgentProgram`.
 
-mod around;
-mod bed;
+mod agent_sandbox;
 mod claude_code;
 mod codex;
+mod daemon_with_model;
 mod gemini_cli;
 mod install;
 mod namespace;
@@ -17,12 +17,12 @@ use std::path::Path;
 
 use anyhook_hosts::HostSpec;
 
-use crate::model_server::Turn;
+use crate::model_server::ModelTurn;
 
 pub use crate::npm::InstallError;
-pub use around::Around;
-pub use bed::{Bed, Outcome};
-pub use screen::{AGENT_PATIENCE, Screen};
+pub use agent_sandbox::{AgentRun, AgentSandbox};
+pub use daemon_with_model::DaemonWithModel;
+pub use screen::{AGENT_PATIENCE, AgentScreen};
 
 /// An agent that the test bed can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,11 +62,11 @@ impl Agent {
     }
 
     /// Returns a call of its shell.
-    pub fn shell_tool(self, command: &str) -> Turn {
+    pub fn shell_tool(self, command: &str) -> ModelTurn {
         self.host().shell_tool(command)
     }
 
-    fn host(self) -> &'static dyn Host {
+    fn host(self) -> &'static dyn AgentProgram {
         match self {
             Self::ClaudeCode => &claude_code::ClaudeCode,
             Self::Codex => &codex::Codex,
@@ -79,21 +79,21 @@ impl Agent {
 /// What the test bed must know of an agent.
 ///
 /// The tools are given with the agent's own names and inputs; their paths are absolute.
-trait Host {
+trait AgentProgram {
     /// Writes the files that the agent needs, before the test puts its own beside them.
-    fn furnish(&self, _bed: &Bed) {}
+    fn write_config(&self, _bed: &AgentSandbox) {}
 
     /// Writes the files that the agent needs beside what the test has put there.
-    fn prepare(&self, _bed: &Bed) {}
+    fn prepare(&self, _bed: &AgentSandbox) {}
 
     /// Returns the environment variables that the agent needs.
-    fn variables(&self, bed: &Bed) -> Vec<(&'static str, String)>;
+    fn variables(&self, bed: &AgentSandbox) -> Vec<(&'static str, String)>;
 
     /// Returns the program, found in the agent's folder, and its arguments.
-    fn command(&self, folder: &Path, bed: &Bed, prompt: &str) -> Vec<String>;
+    fn command(&self, folder: &Path, bed: &AgentSandbox, prompt: &str) -> Vec<String>;
 
     /// Returns the program and its arguments to be opened on a screen; none if nobody has tried.
-    fn screen_command(&self, _folder: &Path, _bed: &Bed) -> Option<Vec<String>> {
+    fn screen_command(&self, _folder: &Path, _bed: &AgentSandbox) -> Option<Vec<String>> {
         None
     }
 
@@ -103,18 +103,18 @@ trait Host {
     }
 
     /// Writes the files without which the agent would greet a new user on its screen.
-    fn prepare_screen(&self, _bed: &Bed) {}
+    fn prepare_screen(&self, _bed: &AgentSandbox) {}
 
-    fn shell_tool(&self, command: &str) -> Turn;
+    fn shell_tool(&self, command: &str) -> ModelTurn;
 
-    fn read_tool(&self, path: &str) -> Turn;
+    fn read_tool(&self, path: &str) -> ModelTurn;
 
-    fn write_tool(&self, path: &str, content: &str) -> Turn;
+    fn write_tool(&self, path: &str, content: &str) -> ModelTurn;
 
-    fn edit_tool(&self, path: &str, old: &str, new: &str) -> Turn;
+    fn edit_tool(&self, path: &str, old: &str, new: &str) -> ModelTurn;
 
     /// Returns a call that applies a patch; none if the agent has no such tool.
-    fn patch_tool(&self, patch: &str) -> Option<Turn>;
+    fn patch_tool(&self, patch: &str) -> Option<ModelTurn>;
 }
 
 /// The machine's architecture, as npm packages name it.

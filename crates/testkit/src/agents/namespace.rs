@@ -116,7 +116,7 @@ fn unshare_network() -> Command {
 }
 
 /// A process in a network of its own.
-pub(super) struct Inside {
+pub(super) struct NamespacedProcess {
     /// The process.
     pub(super) process: Child,
     /// The model's socket there.
@@ -126,7 +126,7 @@ pub(super) struct Inside {
 }
 
 /// Starts such a command and takes the model's socket from it.
-pub(super) fn spawn(mut runner: Command) -> Inside {
+pub(super) fn spawn(mut runner: Command) -> NamespacedProcess {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut child = runner
         .stdin(OwnedFd::from(theirs))
@@ -138,7 +138,7 @@ pub(super) fn spawn(mut runner: Command) -> Inside {
     drop(runner);
     match receive(&ours) {
         Ok(Some(socket)) => {
-            Inside { process: child, socket: TcpListener::from(socket), line: ours }
+            NamespacedProcess { process: child, socket: TcpListener::from(socket), line: ours }
         }
         received => {
             drop(child.kill());

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::namespace::MODEL_PORT;
-use super::{Bed, Host, npm_architecture};
-use crate::model_server::Turn;
+use super::{AgentProgram, AgentSandbox, npm_architecture};
+use crate::model_server::ModelTurn;
 use crate::write;
 
 pub(super) struct OpenCode;
 
-impl Host for OpenCode {
-    fn furnish(&self, bed: &Bed) {
+impl AgentProgram for OpenCode {
+    fn write_config(&self, bed: &AgentSandbox) {
         write(&models(bed), "{}", 0o644);
     }
 
-    fn prepare(&self, bed: &Bed) {
+    fn prepare(&self, bed: &AgentSandbox) {
         let user = bed.home().join(".config/opencode");
         settle(&user);
         for folder in [bed.home().join(".opencode"), bed.project().join(".opencode")] {
@@ -28,7 +28,7 @@ impl Host for OpenCode {
         }
     }
 
-    fn variables(&self, bed: &Bed) -> Vec<(&'static str, String)> {
+    fn variables(&self, bed: &AgentSandbox) -> Vec<(&'static str, String)> {
         vec![
             ("OPENCODE_CONFIG_CONTENT", settings(bed)),
             ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
@@ -39,11 +39,11 @@ impl Host for OpenCode {
         ]
     }
 
-    fn command(&self, folder: &Path, _bed: &Bed, prompt: &str) -> Vec<String> {
+    fn command(&self, folder: &Path, _bed: &AgentSandbox, prompt: &str) -> Vec<String> {
         [&*program(folder), "run", prompt].map(str::to_owned).to_vec()
     }
 
-    fn screen_command(&self, folder: &Path, _bed: &Bed) -> Option<Vec<String>> {
+    fn screen_command(&self, folder: &Path, _bed: &AgentSandbox) -> Option<Vec<String>> {
         Some(vec![program(folder)])
     }
 
@@ -51,24 +51,24 @@ impl Host for OpenCode {
         "ctrl+p commands"
     }
 
-    fn shell_tool(&self, command: &str) -> Turn {
-        Turn::tool("bash", json!({"command": command, "description": "run it"}))
+    fn shell_tool(&self, command: &str) -> ModelTurn {
+        ModelTurn::tool("bash", json!({"command": command, "description": "run it"}))
     }
 
-    fn read_tool(&self, path: &str) -> Turn {
-        Turn::tool("read", json!({"filePath": path}))
+    fn read_tool(&self, path: &str) -> ModelTurn {
+        ModelTurn::tool("read", json!({"filePath": path}))
     }
 
-    fn write_tool(&self, path: &str, content: &str) -> Turn {
-        Turn::tool("write", json!({"filePath": path, "content": content}))
+    fn write_tool(&self, path: &str, content: &str) -> ModelTurn {
+        ModelTurn::tool("write", json!({"filePath": path, "content": content}))
     }
 
-    fn edit_tool(&self, path: &str, old: &str, new: &str) -> Turn {
-        Turn::tool("edit", json!({"filePath": path, "oldString": old, "newString": new}))
+    fn edit_tool(&self, path: &str, old: &str, new: &str) -> ModelTurn {
+        ModelTurn::tool("edit", json!({"filePath": path, "oldString": old, "newString": new}))
     }
 
-    fn patch_tool(&self, patch: &str) -> Option<Turn> {
-        Some(Turn::tool("apply_patch", json!({"patchText": patch})))
+    fn patch_tool(&self, patch: &str) -> Option<ModelTurn> {
+        Some(ModelTurn::tool("apply_patch", json!({"patchText": patch})))
     }
 }
 
@@ -77,7 +77,7 @@ fn program(folder: &Path) -> String {
     folder.join("node_modules").join(package).join("bin/opencode").to_string_lossy().into_owned()
 }
 
-fn models(bed: &Bed) -> PathBuf {
+fn models(bed: &AgentSandbox) -> PathBuf {
     bed.environment().root().join("models.json")
 }
 
@@ -95,7 +95,7 @@ fn settle(folder: &Path) {
     std::fs::create_dir_all(folder.join("node_modules")).unwrap();
 }
 
-fn settings(bed: &Bed) -> String {
+fn settings(bed: &AgentSandbox) -> String {
     let model = bed.model_or("scripted-model");
     let name = format!("scripted/{model}");
     let limit = json!({"context": 100_000, "output": 8000});

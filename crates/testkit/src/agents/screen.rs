@@ -1,7 +1,7 @@
 //! An agent on a screen, as a person has it before them: a terminal of `tmux`, without a person.
 //!
 //! It runs with the machine's own process numbers, so that whoever looks after agents sees it, and
-//! in a network that has nothing but the scripted model. All of it ends with the [`Screen`].
+//! in a network that has nothing but the scripted model. All of it ends with the [`AgentScreen`].
 
 use std::io::Read;
 use std::os::unix::net::UnixStream;
@@ -10,8 +10,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Bed, namespace};
-use crate::model_server::{ModelServer, Turn};
+use super::{AgentSandbox, namespace};
+use crate::model_server::{ModelServer, ModelTurn};
 
 /// How wide and how high a screen is: nothing an agent says is cut off.
 const SIZE: [&str; 4] = ["-x", "160", "-y", "60"];
@@ -23,11 +23,11 @@ const GLANCE: Duration = Duration::from_millis(20);
 pub const AGENT_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long to wait before a key is pressed again.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// An agent that was opened on a screen. It is killed, with all it has started, when dropped.
 #[derive(Debug)]
-pub struct Screen {
+pub struct AgentScreen {
     model: ModelServer,
     socket: PathBuf,
     keeper: Child,
@@ -44,8 +44,8 @@ pub(super) fn check() -> Result<(), String> {
     }
 }
 
-impl Screen {
-    pub(super) fn open(bed: &Bed, command: &[String], script: Vec<Turn>) -> Self {
+impl AgentScreen {
+    pub(super) fn open(bed: &AgentSandbox, command: &[String], script: Vec<ModelTurn>) -> Self {
         let socket = bed.environment().root().join("tmux");
         assert!(!socket.exists(), "a bed has one screen at a time");
         let socket_name = socket.to_string_lossy().into_owned();
@@ -60,7 +60,8 @@ impl Screen {
             .collect();
         let mut runner = namespace::open_runner(&whole);
         bed.set_up(&mut runner);
-        let namespace::Inside { process, socket: listener, line } = namespace::spawn(runner);
+        let namespace::NamespacedProcess { process, socket: listener, line } =
+            namespace::spawn(runner);
         let model = ModelServer::on(listener, script);
         let screen = Self { model, socket, keeper: process, line: Some(line) };
         let mut answer = [0];
@@ -90,7 +91,7 @@ impl Screen {
         let mut pressed: Option<Instant> = None;
         self.wait_until(what, |text| {
             let is_done = condition(text);
-            if !is_done && pressed.is_none_or(|pressed| pressed.elapsed() > PATIENCE) {
+            if !is_done && pressed.is_none_or(|pressed| pressed.elapsed() > TIMEOUT) {
                 self.press(key);
                 pressed = Some(Instant::now());
             }
@@ -184,7 +185,7 @@ fn escaped(argument: &str) -> String {
     }
 }
 
-impl Drop for Screen {
+impl Drop for AgentScreen {
     fn drop(&mut self) {
         self.end();
     }

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::http::{Event, Reply};
-use super::{INPUT_TOKENS, OUTPUT_TOKENS, Turn, call_id};
+use super::http::{HttpReply, SseEvent};
+use super::{INPUT_TOKENS, ModelTurn, OUTPUT_TOKENS, call_id};
 
-pub(super) fn reply(request: &Value, turn: &Turn, number: usize, streamed: bool) -> Reply {
+pub(super) fn reply(request: &Value, turn: &ModelTurn, number: usize, streamed: bool) -> HttpReply {
     let (content, reason) = match turn {
-        Turn::Text(text) | Turn::Refusal(_, text) => {
+        ModelTurn::Text(text) | ModelTurn::Refusal(_, text) => {
             (vec![json!({"type": "text", "text": text})], "end_turn")
         }
-        Turn::Tools(_) => (tool_uses(turn, number), "tool_use"),
+        ModelTurn::Tools(_) => (tool_uses(turn, number), "tool_use"),
     };
     let message = json!({
         "id": format!("msg_{number}"), "type": "message", "role": "assistant",
@@ -18,10 +18,10 @@ pub(super) fn reply(request: &Value, turn: &Turn, number: usize, streamed: bool)
         "stop_reason": reason, "stop_sequence": null,
         "usage": {"input_tokens": INPUT_TOKENS, "output_tokens": OUTPUT_TOKENS},
     });
-    if streamed { Reply::Events(events(message)) } else { Reply::Json(message) }
+    if streamed { HttpReply::Events(events(message)) } else { HttpReply::Json(message) }
 }
 
-fn tool_uses(turn: &Turn, number: usize) -> Vec<Value> {
+fn tool_uses(turn: &ModelTurn, number: usize) -> Vec<Value> {
     let calls = turn.calls().iter().enumerate();
     calls
         .map(|(position, call)| {
@@ -31,7 +31,7 @@ fn tool_uses(turn: &Turn, number: usize) -> Vec<Value> {
         .collect()
 }
 
-fn events(mut message: Value) -> Vec<Event> {
+fn events(mut message: Value) -> Vec<SseEvent> {
     let content = std::mem::replace(&mut message["content"], json!([]));
     let reason = message["stop_reason"].take();
     let usage = message["usage"].clone();
@@ -51,7 +51,7 @@ fn events(mut message: Value) -> Vec<Event> {
         }),
         json!({"type": "message_stop"}),
     ]);
-    events.iter().map(Event::named).collect()
+    events.iter().map(SseEvent::named).collect()
 }
 
 /// Splits a block into its empty form and all that then comes.

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::http::{Event, Reply};
-use super::{INPUT_TOKENS, OUTPUT_TOKENS, Turn, call_id};
+use super::http::{HttpReply, SseEvent};
+use super::{INPUT_TOKENS, ModelTurn, OUTPUT_TOKENS, call_id};
 
-pub(super) fn reply(request: &Value, turn: &Turn, number: usize, streamed: bool) -> Reply {
+pub(super) fn reply(request: &Value, turn: &ModelTurn, number: usize, streamed: bool) -> HttpReply {
     let (message, reason) = match turn {
-        Turn::Text(text) | Turn::Refusal(_, text) => {
+        ModelTurn::Text(text) | ModelTurn::Refusal(_, text) => {
             (json!({"role": "assistant", "content": text}), "stop")
         }
-        Turn::Tools(_) => {
+        ModelTurn::Tools(_) => {
             let calls = tool_calls(turn, number);
             (json!({"role": "assistant", "content": null, "tool_calls": calls}), "tool_calls")
         }
@@ -27,20 +27,20 @@ pub(super) fn reply(request: &Value, turn: &Turn, number: usize, streamed: bool)
     };
     if !streamed {
         let choices = json!([{"index": 0, "message": message, "finish_reason": reason}]);
-        return Reply::Json(envelope("chat.completion", choices, &usage));
+        return HttpReply::Json(envelope("chat.completion", choices, &usage));
     }
     let chunk = |choices: Value, usage: &Value| {
-        Event::unnamed(&envelope("chat.completion.chunk", choices, usage))
+        SseEvent::unnamed(&envelope("chat.completion.chunk", choices, usage))
     };
-    Reply::Events(vec![
+    HttpReply::Events(vec![
         chunk(json!([{"index": 0, "delta": message, "finish_reason": null}]), &Value::Null),
         chunk(json!([{"index": 0, "delta": {}, "finish_reason": reason}]), &Value::Null),
         chunk(json!([]), &usage),
-        Event { name: None, data: "[DONE]".to_owned() },
+        SseEvent { name: None, data: "[DONE]".to_owned() },
     ])
 }
 
-fn tool_calls(turn: &Turn, number: usize) -> Vec<Value> {
+fn tool_calls(turn: &ModelTurn, number: usize) -> Vec<Value> {
     let calls = turn.calls().iter().enumerate();
     calls
         .map(|(position, call)| {

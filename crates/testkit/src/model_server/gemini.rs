@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::http::{Event, Reply};
-use super::{INPUT_TOKENS, MODEL, OUTPUT_TOKENS, Turn, call_id};
+use super::http::{HttpReply, SseEvent};
+use super::{INPUT_TOKENS, MODEL, ModelTurn, OUTPUT_TOKENS, call_id};
 
-pub(super) fn reply(turn: &Turn, number: usize, streamed: bool) -> Reply {
+pub(super) fn reply(turn: &ModelTurn, number: usize, streamed: bool) -> HttpReply {
     let content = json!({"role": "model", "parts": parts(turn, number)});
     let answer = json!({
         "candidates": [{"index": 0, "finishReason": "STOP", "content": content}],
@@ -15,11 +15,15 @@ pub(super) fn reply(turn: &Turn, number: usize, streamed: bool) -> Reply {
         },
         "modelVersion": MODEL, "responseId": format!("response-{number}"),
     });
-    if streamed { Reply::Events(vec![Event::unnamed(&answer)]) } else { Reply::Json(answer) }
+    if streamed {
+        HttpReply::Events(vec![SseEvent::unnamed(&answer)])
+    } else {
+        HttpReply::Json(answer)
+    }
 }
 
-fn parts(turn: &Turn, number: usize) -> Vec<Value> {
-    if let Turn::Text(text) | Turn::Refusal(_, text) = turn {
+fn parts(turn: &ModelTurn, number: usize) -> Vec<Value> {
+    if let ModelTurn::Text(text) | ModelTurn::Refusal(_, text) = turn {
         return vec![json!({"text": text})];
     }
     let calls = turn.calls().iter().enumerate();

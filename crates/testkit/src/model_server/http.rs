@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-pub(super) struct Request {
+pub(super) struct HttpRequest {
     pub(super) method: String,
     /// Without the query.
     pub(super) path: String,
@@ -13,21 +13,21 @@ pub(super) struct Request {
     pub(super) body: Value,
 }
 
-pub(super) enum Reply {
+pub(super) enum HttpReply {
     Json(Value),
     /// A stream of server-sent events.
-    Events(Vec<Event>),
+    Events(Vec<SseEvent>),
     /// An HTTP status that is no success, and what is said with it.
     Refusal(u16, Value),
 }
 
-pub(super) struct Event {
+pub(super) struct SseEvent {
     /// The event's type, where the dialect names it beside the data.
     pub(super) name: Option<String>,
     pub(super) data: String,
 }
 
-impl Event {
+impl SseEvent {
     pub(super) fn unnamed(data: &Value) -> Self {
         Self { name: None, data: data.to_string() }
     }
@@ -39,7 +39,7 @@ impl Event {
 }
 
 /// Reads a request; none if the client hung up without asking.
-pub(super) fn read(stream: &mut impl BufRead) -> io::Result<Option<Request>> {
+pub(super) fn read(stream: &mut impl BufRead) -> io::Result<Option<HttpRequest>> {
     let first = line(stream)?;
     let mut words = first.split(' ');
     let (Some(method), Some(target)) = (words.next(), words.next()) else { return Ok(None) };
@@ -49,7 +49,7 @@ pub(super) fn read(stream: &mut impl BufRead) -> io::Result<Option<Request>> {
         Length::Chunked => read_chunks(stream, &mut body)?,
     }
     let path = target.split('?').next().unwrap_or_default().to_owned();
-    Ok(Some(Request { method: method.to_owned(), path, body: parse(&body) }))
+    Ok(Some(HttpRequest { method: method.to_owned(), path, body: parse(&body) }))
 }
 
 enum Length {
@@ -99,13 +99,13 @@ fn parse(body: &[u8]) -> Value {
 }
 
 /// Writes a reply, all of it at once; returns the moment just before.
-pub(super) fn write(mut stream: impl Write, reply: &Reply) -> io::Result<SystemTime> {
+pub(super) fn write(mut stream: impl Write, reply: &HttpReply) -> io::Result<SystemTime> {
     let (status, kind, body) = match reply {
-        Reply::Json(body) => (200, "application/json", body.to_string()),
-        Reply::Events(events) => {
+        HttpReply::Json(body) => (200, "application/json", body.to_string()),
+        HttpReply::Events(events) => {
             (200, "text/event-stream", events.iter().map(event_text).collect())
         }
-        Reply::Refusal(status, body) => (*status, "application/json", body.to_string()),
+        HttpReply::Refusal(status, body) => (*status, "application/json", body.to_string()),
     };
     let length = body.len();
     let text = format!(
@@ -117,7 +117,7 @@ pub(super) fn write(mut stream: impl Write, reply: &Reply) -> io::Result<SystemT
     Ok(now)
 }
 
-fn event_text(event: &Event) -> String {
+fn event_text(event: &SseEvent) -> String {
     let name = event.name.as_ref().map_or_else(String::new, |name| format!("event: {name}\n"));
     format!("{name}data: {}\n\n", event.data)
 }

@@ -23,29 +23,29 @@ use std::time::SystemTime;
 use rustix::net::Shutdown;
 use serde_json::{Value, json};
 
-use http::{Reply, Request};
+use http::{HttpReply, HttpRequest};
 
 /// What the model says when it is asked something once.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Turn {
+pub enum ModelTurn {
     /// It says something, which ends its work.
     Text(String),
     /// It calls tools, all at once.
-    Tools(Vec<Call>),
+    Tools(Vec<ModelCall>),
     /// It cannot be had: an HTTP status and a message.
     Refusal(u16, String),
 }
 
 /// A tool call of the model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct ModelCall {
     /// The agent's own name of the tool.
     pub name: String,
     /// The tool's input: an object, or a string for a tool that takes free text.
     pub input: Value,
 }
 
-impl Turn {
+impl ModelTurn {
     /// Makes a turn that says something.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
@@ -53,7 +53,7 @@ impl Turn {
 
     /// Makes a turn that calls one tool.
     pub fn tool(name: impl Into<String>, input: Value) -> Self {
-        Self::Tools(vec![Call { name: name.into(), input }])
+        Self::Tools(vec![ModelCall { name: name.into(), input }])
     }
 
     /// Makes a turn in which the model cannot be had, such as 429.
@@ -69,7 +69,7 @@ impl Turn {
         }
     }
 
-    fn calls(&self) -> &[Call] {
+    fn calls(&self) -> &[ModelCall] {
         match self {
             Self::Text(_) | Self::Refusal(..) => &[],
             Self::Tools(calls) => calls,
@@ -96,8 +96,8 @@ pub struct ModelServer {
 
 #[derive(Debug)]
 struct Conversation {
-    script: Vec<Turn>,
-    parts: Vec<Part>,
+    script: Vec<ModelTurn>,
+    parts: Vec<RequestScript>,
     requests: Vec<Value>,
     /// When each of them was answered.
     sent: Vec<Option<SystemTime>>,
@@ -106,19 +106,19 @@ struct Conversation {
 
 /// A script of its own for every request that tells a text.
 #[derive(Debug)]
-struct Part {
+struct RequestScript {
     mark: String,
-    script: std::vec::IntoIter<Turn>,
+    script: std::vec::IntoIter<ModelTurn>,
 }
 
 impl ModelServer {
     /// Starts a server on a free port.
-    pub fn start(script: Vec<Turn>) -> io::Result<Self> {
+    pub fn start(script: Vec<ModelTurn>) -> io::Result<Self> {
         Ok(Self::on(TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?, script))
     }
 
     /// Starts a server on a socket, which may belong to another network namespace.
-    pub fn on(listener: TcpListener, script: Vec<Turn>) -> Self {
+    pub fn on(listener: TcpListener, script: Vec<ModelTurn>) -> Self {
         let listener = Arc::new(listener);
         let conversation = Arc::new(Mutex::new(Conversation {
             script,
@@ -151,13 +151,13 @@ impl ModelServer {
     }
 
     /// Adds turns to the script.
-    pub fn add_turns(&self, turns: impl IntoIterator<Item = Turn>) {
+    pub fn add_turns(&self, turns: impl IntoIterator<Item = ModelTurn>) {
         lock(&self.conversation).script.extend(turns);
     }
 
     /// Adds a script of its own for every request that tells a text.
-    pub fn add_part(&self, mark: impl Into<String>, turns: impl Into<Vec<Turn>>) {
-        let part = Part { mark: mark.into(), script: turns.into().into_iter() };
+    pub fn add_part(&self, mark: impl Into<String>, turns: impl Into<Vec<ModelTurn>>) {
+        let part = RequestScript { mark: mark.into(), script: turns.into().into_iter() };
         lock(&self.conversation).parts.push(part);
     }
 
@@ -208,7 +208,7 @@ fn converse(stream: &TcpStream, conversation: &Mutex<Conversation>) -> io::Resul
 
 impl Conversation {
     /// Returns the reply, and the request's number if it is one of the main conversation.
-    fn reply(&mut self, request: &Request) -> (Reply, Option<usize>) {
+    fn reply(&mut self, request: &HttpRequest) -> (HttpReply, Option<usize>) {
         let body = &request.body;
         let Some(dialect) = Dialect::of(request) else {
             self.note_side_request(request);
@@ -216,7 +216,7 @@ impl Conversation {
         };
         if !dialect.offers_tools(body) {
             self.note_side_request(request);
-            let title = Turn::text("Scripted title");
+            let title = ModelTurn::text("Scripted title");
             return (dialect.reply(request, &title, self.side_requests.len()), None);
         }
         let number = self.requests.len();
@@ -224,17 +224,17 @@ impl Conversation {
             Some(part) => part.script.next(),
             None => self.script.get(number).cloned(),
         };
-        let turn = turn.unwrap_or_else(|| Turn::text("done"));
+        let turn = turn.unwrap_or_else(|| ModelTurn::text("done"));
         self.requests.push(body.clone());
         self.sent.push(None);
         let reply = match &turn {
-            Turn::Refusal(status, message) => refusal(*status, message),
+            ModelTurn::Refusal(status, message) => refusal(*status, message),
             turn => dialect.reply(request, turn, number + 1),
         };
         (reply, Some(number))
     }
 
-    fn note_side_request(&mut self, request: &Request) {
+    fn note_side_request(&mut self, request: &HttpRequest) {
         let target = format!("{} {}", request.method, request.path);
         self.side_requests.push(SideRequest { target, body: request.body.clone() });
     }
@@ -250,7 +250,7 @@ enum Dialect {
 }
 
 impl Dialect {
-    fn of(request: &Request) -> Option<Self> {
+    fn of(request: &HttpRequest) -> Option<Self> {
         let path = request.path.as_str();
         match request.method.as_str() {
             "POST" if path.ends_with("/messages") => Some(Self::Anthropic),
@@ -277,7 +277,7 @@ impl Dialect {
         })
     }
 
-    fn reply(self, request: &Request, turn: &Turn, number: usize) -> Reply {
+    fn reply(self, request: &HttpRequest, turn: &ModelTurn, number: usize) -> HttpReply {
         let streamed = request.body["stream"] == true;
         match self {
             Self::Anthropic => anthropic::reply(&request.body, turn, number, streamed),
@@ -289,7 +289,7 @@ impl Dialect {
 }
 
 /// Answers what is no question to a model.
-fn small_talk(request: &Request) -> Reply {
+fn small_talk(request: &HttpRequest) -> HttpReply {
     let path = request.path.as_str();
     let body = if path.ends_with("/count_tokens") {
         json!({"input_tokens": 100})
@@ -301,11 +301,11 @@ fn small_talk(request: &Request) -> Reply {
     } else {
         json!({})
     };
-    Reply::Json(body)
+    HttpReply::Json(body)
 }
 
 /// Says that the model cannot be had, in the words of the service that every client reads.
-fn refusal(status: u16, message: &str) -> Reply {
+fn refusal(status: u16, message: &str) -> HttpReply {
     let kind = match status {
         400 => "invalid_request_error",
         401 => "authentication_error",
@@ -316,7 +316,7 @@ fn refusal(status: u16, message: &str) -> Reply {
         _ => "api_error",
     };
     let error = json!({"type": kind, "code": status, "message": message});
-    Reply::Refusal(status, json!({"type": "error", "error": error}))
+    HttpReply::Refusal(status, json!({"type": "error", "error": error}))
 }
 
 const MODEL: &str = "scripted-model";

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::http::{Event, Reply};
-use super::{Call, INPUT_TOKENS, OUTPUT_TOKENS, Turn, call_id};
+use super::http::{HttpReply, SseEvent};
+use super::{INPUT_TOKENS, ModelCall, ModelTurn, OUTPUT_TOKENS, call_id};
 
-pub(super) fn reply(turn: &Turn, number: usize, streamed: bool) -> Reply {
+pub(super) fn reply(turn: &ModelTurn, number: usize, streamed: bool) -> HttpReply {
     let items = match turn {
-        Turn::Text(text) | Turn::Refusal(_, text) => vec![json!({
+        ModelTurn::Text(text) | ModelTurn::Refusal(_, text) => vec![json!({
             "type": "message", "id": format!("msg_{number}"), "role": "assistant",
             "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}],
         })],
-        Turn::Tools(calls) => {
+        ModelTurn::Tools(calls) => {
             calls.iter().enumerate().map(|(position, call)| item(call, number, position)).collect()
         }
     };
@@ -25,10 +25,10 @@ pub(super) fn reply(turn: &Turn, number: usize, streamed: bool) -> Reply {
             "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
         },
     });
-    if streamed { Reply::Events(events(&response, &items)) } else { Reply::Json(response) }
+    if streamed { HttpReply::Events(events(&response, &items)) } else { HttpReply::Json(response) }
 }
 
-fn item(call: &Call, number: usize, position: usize) -> Value {
+fn item(call: &ModelCall, number: usize, position: usize) -> Value {
     let call_id = call_id(number, position);
     let (kind, field, input) = match &call.input {
         // A tool that takes free text.
@@ -41,7 +41,7 @@ fn item(call: &Call, number: usize, position: usize) -> Value {
     })
 }
 
-fn events(response: &Value, items: &[Value]) -> Vec<Event> {
+fn events(response: &Value, items: &[Value]) -> Vec<SseEvent> {
     let started = json!({"id": response["id"], "object": "response", "status": "in_progress"});
     let mut events = vec![json!({"type": "response.created", "response": started})];
     for (index, item) in items.iter().enumerate() {
@@ -59,5 +59,5 @@ fn events(response: &Value, items: &[Value]) -> Vec<Event> {
         );
     }
     events.push(json!({"type": "response.completed", "response": response}));
-    events.iter().map(Event::named).collect()
+    events.iter().map(SseEvent::named).collect()
 }

@@ -11,9 +11,9 @@ fn ask(server: &ModelServer, path: &str, body: &Value) -> String {
     answer.split_once("\r\n\r\n").unwrap().1.to_owned()
 }
 
-fn script() -> Vec<Turn> {
-    let run = Turn::tool("run", json!({"command": "ls"}));
-    vec![run.clone().and(run), Turn::text("hello")]
+fn script() -> Vec<ModelTurn> {
+    let run = ModelTurn::tool("run", json!({"command": "ls"}));
+    vec![run.clone().and(run), ModelTurn::text("hello")]
 }
 
 const PATHS: [&str; 4] =
@@ -53,9 +53,9 @@ fn plays_the_script_streamed() {
 
 #[test]
 fn agents_at_once_have_parts_of_their_own() {
-    let server = ModelServer::start(vec![Turn::text("nobody")]).unwrap();
+    let server = ModelServer::start(vec![ModelTurn::text("nobody")]).unwrap();
     for name in ["ann", "bob"] {
-        let turns = ["first", "second"].map(|turn| Turn::text(format!("{turn} of {name}")));
+        let turns = ["first", "second"].map(|turn| ModelTurn::text(format!("{turn} of {name}")));
         server.add_part(format!("I am {name}"), turns);
     }
     let answer = |name: &str| {
@@ -83,14 +83,14 @@ fn tells_when_an_answer_was_sent() {
     let sent = server.sent_at(0).unwrap();
     assert!(before <= sent && sent <= SystemTime::now());
     assert_eq!(server.sent_at(1), None, "a side request is no turn");
-    server.add_turns([Turn::text("unheard"), Turn::text("more")]);
+    server.add_turns([ModelTurn::text("unheard"), ModelTurn::text("more")]);
     assert!(ask(&server, "/v1/messages", &request(true)).contains("more"));
 }
 
 #[test]
 fn can_refuse() {
     for path in PATHS {
-        let server = ModelServer::start(vec![Turn::refusal(429, "slow down")]).unwrap();
+        let server = ModelServer::start(vec![ModelTurn::refusal(429, "slow down")]).unwrap();
         let mut stream = TcpStream::connect(server.address().unwrap()).unwrap();
         let body = request(true).to_string();
         let length = body.len();

@@ -2,13 +2,13 @@
 
 use anstyle::AnsiColor;
 use anyhook_model::RecordId;
-use anyhook_model::pipeline::{Phase, PipelineView, VisitState};
+use anyhook_model::pipeline::{PipelinePhase, PipelineView, VisitState};
 
 use super::*;
-use crate::app::Step;
-use crate::cursor::Move;
+use crate::app::KeyEffect;
+use crate::cursor::CursorMove;
 use crate::examples::{agent, busy, decision, later, noon, pipeline, record};
-use crate::key::Key;
+use crate::key::KeyPress;
 use crate::picture::{Palette, ScreenRow};
 
 fn drawn(app: &mut App, width: usize, height: usize) -> Picture {
@@ -17,7 +17,7 @@ fn drawn(app: &mut App, width: usize, height: usize) -> Picture {
 
 fn press(app: &mut App, keys: &str) {
     for letter in keys.chars() {
-        app.key(Key::Letter(letter));
+        app.key(KeyPress::Letter(letter));
     }
 }
 
@@ -40,9 +40,9 @@ fn a_wide_screen() {
 fn a_small_screen_shows_one_pane_at_a_time() {
     let mut app = busy();
     insta::assert_snapshot!("small_verdicts", drawn(&mut app, 40, 12));
-    app.key(Key::Next);
+    app.key(KeyPress::Next);
     insta::assert_snapshot!("small_hooks", drawn(&mut app, 40, 12));
-    app.key(Key::Next);
+    app.key(KeyPress::Next);
     insta::assert_snapshot!("small_sessions", drawn(&mut app, 40, 12));
 }
 
@@ -83,7 +83,7 @@ fn asked(count: usize) -> App {
     let mut agents = vec![agent("codex:019a8b2c-1111-7222-8333-abcdefabf3d1", "prompting")];
     agents[0].prompt_type = Some(anyhook_model::PromptType::Permission);
     agents.push(agent("kimi-cli:d5e6", "idle"));
-    app.hear_daemon(Daemon::Here { agents, decisions, pipelines: Vec::new() });
+    app.hear_daemon(DaemonView::Here { agents, decisions, pipelines: Vec::new() });
     app
 }
 
@@ -95,10 +95,10 @@ fn what_waits_for_a_person() {
     insta::assert_snapshot!("waits_with_focus", drawn(&mut app, 80, 24));
     press(&mut app, "2");
     insta::assert_snapshot!("confirm", drawn(&mut app, 80, 24));
-    app.key(Key::Enter);
+    app.key(KeyPress::Enter);
     app.answered(Err("decision bbbb0001 was already made: allow, by ann".to_owned()));
     insta::assert_snapshot!("refused", drawn(&mut app, 80, 24));
-    app.key(Key::Enter);
+    app.key(KeyPress::Enter);
     // It is asked by the clock of the machine.
     let page = drawn(&mut app, 60, 12).to_string();
     assert!(page.contains("about  git push bbbb0001") && page.contains("  2 deny  the"), "{page}");
@@ -118,24 +118,24 @@ fn with_pipelines() -> App {
     let mut asks = decision("bbbb0001", later(5));
     asks.inquiry.question = "the agent is idle".to_owned();
     (asks.inquiry.tool, asks.inquiry.about, asks.inquiry.until) = (None, None, None);
-    let mut waits = pipeline("7k2m9x4q", Phase::Waiting, &[Completed, Completed, Waiting]);
+    let mut waits = pipeline("7k2m9x4q", PipelinePhase::Waiting, &[Completed, Completed, Waiting]);
     waits.decision = Some(asks.inquiry.id.clone());
     waits.why = Some("the agent is idle".to_owned());
     waits.agent = Some("7k2m9x4q.review.3".to_owned());
     waits.visits[2].why = Some("the agent is idle".to_owned());
-    let runs = pipeline("8a3n5y6r", Phase::Running, &[Completed, Running]);
-    let mut failed = pipeline("9b4p6z7s", Phase::Failed, &[Completed, Failed]);
+    let runs = pipeline("8a3n5y6r", PipelinePhase::Running, &[Completed, Running]);
+    let mut failed = pipeline("9b4p6z7s", PipelinePhase::Failed, &[Completed, Failed]);
     failed.why = Some("step `build` failed: exit code 1: no such\ntable".to_owned());
-    let mut cancelled = pipeline("2c5q7w8t", Phase::Cancelled, &[Cancelled]);
+    let mut cancelled = pipeline("2c5q7w8t", PipelinePhase::Cancelled, &[Cancelled]);
     cancelled.why = Some("cancelled by ann".to_owned());
-    let done = pipeline("3d6r8v9u", Phase::Completed, &[Completed; 4]);
+    let done = pipeline("3d6r8v9u", PipelinePhase::Completed, &[Completed; 4]);
     let mut pipelines = vec![waits, runs, failed, cancelled, done];
     for over in pipelines.iter_mut().filter(|pipeline| pipeline.phase.is_over()) {
         over.ended = Some(later(20));
     }
     let mut app = busy();
     let decisions = vec![asks];
-    app.hear_daemon(Daemon::Here { agents: Vec::new(), decisions, pipelines });
+    app.hear_daemon(DaemonView::Here { agents: Vec::new(), decisions, pipelines });
     app
 }
 
@@ -147,7 +147,9 @@ fn pipelines() {
     insta::assert_snapshot!("pipelines_with_focus", drawn(&mut app, 80, 24));
     insta::assert_snapshot!("small_pipelines", drawn(&mut app, 40, 12));
     press(&mut app, "k");
-    let Step::OpenPipeline(pipeline, asks) = app.key(Key::Enter) else { panic!("not opened") };
+    let KeyEffect::OpenPipeline(pipeline, asks) = app.key(KeyPress::Enter) else {
+        panic!("not opened")
+    };
     assert_eq!((pipeline.id.as_str(), asks.is_some()), ("7k2m9x4q", true));
     let rows =
         vec![vec![(Tone::Strong, "7k2m9x4q".to_owned()), (Tone::Plain, " release".to_owned())]];
@@ -160,7 +162,7 @@ fn pipelines_that_are_long_over_are_not_shown() {
     let mut app = with_pipelines();
     let screen = draw(&mut app, later(3600), 100, 34);
     assert!(screen.to_string().contains("Pipelines 2"), "{screen}");
-    app.hear_daemon(Daemon::Away(None));
+    app.hear_daemon(DaemonView::Away(None));
     assert!(!drawn(&mut app, 100, 34).to_string().contains("Pipelines"));
     press(&mut app, "l");
     assert!(drawn(&mut app, 100, 34).to_string().contains("no daemon, so no pipelines"));
@@ -169,10 +171,10 @@ fn pipelines_that_are_long_over_are_not_shown() {
 #[test]
 fn without_a_daemon() {
     let mut app = busy();
-    app.hear_daemon(Daemon::Away(None));
+    app.hear_daemon(DaemonView::Away(None));
     press(&mut app, "w");
     insta::assert_snapshot!("no_daemon", drawn(&mut app, 80, 24));
-    app.hear_daemon(Daemon::Away(Some("the daemon does not answer".to_owned())));
+    app.hear_daemon(DaemonView::Away(Some("the daemon does not answer".to_owned())));
     let screen = drawn(&mut app, 80, 24).to_string();
     assert!(screen.contains("the daemon does not answer: states from the journal only"));
 }
@@ -241,7 +243,7 @@ fn hostile_records() {
     asks.inquiry.options[0].name.clone_from(&hostile);
     let agents = vec![agent(&hostile, &hostile)];
     let pipelines = vec![hostile_pipeline(&hostile)];
-    app.hear_daemon(Daemon::Here { agents, decisions: vec![asks], pipelines });
+    app.hear_daemon(DaemonView::Here { agents, decisions: vec![asks], pipelines });
     app.waiting.choose('1');
     app.status = Some((Tone::Bad, hostile.clone()));
     for (width, height) in [(40, 10), (41, 11), (57, 18), (80, 24), (131, 50)] {
@@ -249,7 +251,7 @@ fn hostile_records() {
             let pipeline = Pane::Pipelines;
             for focus in [Pane::Waiting, pipeline, Pane::Sessions, Pane::Stream, Pane::Hooks] {
                 app.focus = focus;
-                app.key(Key::Move(Move::Up));
+                app.key(KeyPress::Move(CursorMove::Up));
                 app.waiting.choose('1');
                 if pager {
                     app.open(&hostile, vec![vec![(Tone::Plain, hostile.clone())]; 3]);
@@ -271,7 +273,7 @@ fn hostile_records() {
 }
 
 fn hostile_pipeline(hostile: &str) -> PipelineView {
-    let mut pipeline = pipeline(hostile, Phase::Waiting, &[VisitState::Waiting]);
+    let mut pipeline = pipeline(hostile, PipelinePhase::Waiting, &[VisitState::Waiting]);
     hostile.clone_into(&mut pipeline.name);
     for text in [&mut pipeline.why, &mut pipeline.step, &mut pipeline.agent] {
         *text = Some(hostile.to_owned());

@@ -16,7 +16,7 @@ fn event(name: &str, session: &str, agent: Option<&str>) -> Record {
 
 #[test]
 fn a_subagent_is_shown_with_its_session_and_does_not_speak_for_it() {
-    let mut sessions = Sessions::default();
+    let mut sessions = SessionTable::default();
     sessions.feed(&event("before_agent", "one", None));
     sessions.feed(&event("subagent_start", "one", Some("sub")));
     sessions.feed(&event("before_tool", "one", Some("sub")));
@@ -36,7 +36,7 @@ fn a_subagent_is_shown_with_its_session_and_does_not_speak_for_it() {
 
 #[test]
 fn sessions_stand_by_host_the_newest_first_and_the_ended_last() {
-    let mut sessions = Sessions::default();
+    let mut sessions = SessionTable::default();
     for (host, session, name) in [
         ("codex", "a", "before_agent"),
         ("claude-code", "b", "before_agent"),
@@ -55,7 +55,7 @@ fn sessions_stand_by_host_the_newest_first_and_the_ended_last() {
 
 #[test]
 fn without_an_id_a_folder_is_a_session() {
-    let mut sessions = Sessions::default();
+    let mut sessions = SessionTable::default();
     for folder in ["/one", "/two", "/one"] {
         let mut record = record("before_tool");
         record.session = None;
@@ -67,7 +67,7 @@ fn without_an_id_a_folder_is_a_session() {
 
 #[test]
 fn memory_is_bounded() {
-    let mut sessions = Sessions::default();
+    let mut sessions = SessionTable::default();
     for number in 0..KEEP + 10 {
         let mut record = event("before_tool", &format!("s{number}"), None);
         record.at = later(number);
@@ -84,15 +84,15 @@ fn memory_is_bounded() {
 }
 
 /// Returns the words for each session, by host and id.
-fn words(sessions: &Sessions) -> Vec<(String, String)> {
-    let words = |session: &Session| session.doing().words(SignedDuration::ZERO).1;
+fn words(sessions: &SessionTable) -> Vec<(String, String)> {
+    let words = |session: &SessionRow| session.doing().words(SignedDuration::ZERO).1;
     let id = |key: &SessionKey| key.id.clone().unwrap_or_default();
     sessions.rows().iter().map(|(key, session)| (id(key), words(session))).collect()
 }
 
 /// Returns the words after events with the tool `Shell`.
 fn after(records: &[Record]) -> String {
-    let mut sessions = Sessions::default();
+    let mut sessions = SessionTable::default();
     for record in records {
         sessions.feed(record);
     }
@@ -139,7 +139,7 @@ fn verdicts_count() {
 
 #[test]
 fn what_the_daemon_says_goes_before_the_journal() {
-    let mut sessions = Sessions::default();
+    let mut sessions = SessionTable::default();
     sessions.feed(&event("before_agent", "one", None));
     let mut asks = agent("codex:one", "prompting");
     asks.prompt_type = Some(PromptType::PlanApproval);
@@ -161,7 +161,7 @@ fn what_the_daemon_says_goes_before_the_journal() {
 
 #[test]
 fn an_agent_with_an_id_of_its_own_is_one_row() {
-    let mut sessions = Sessions::default();
+    let mut sessions = SessionTable::default();
     let mut record = event("before_agent", "one", None);
     record.agent_id = Some("mine".to_owned());
     sessions.feed(&record);
@@ -171,7 +171,7 @@ fn an_agent_with_an_id_of_its_own_is_one_row() {
 
 #[test]
 fn what_was_emitted_counts_without_a_daemon() {
-    let mut sessions = Sessions::default();
+    let mut sessions = SessionTable::default();
     sessions.feed(&event("before_agent", "one", None));
     let mut emit = |id: &str| {
         let report = AgentReport { agent: id.to_owned(), ..AgentReport::default() };
@@ -190,7 +190,7 @@ fn what_was_emitted_counts_without_a_daemon() {
 
 #[test]
 fn agents_of_the_daemon_are_bounded_too() {
-    let mut sessions = Sessions::default();
+    let mut sessions = SessionTable::default();
     let many: Vec<_> = (0..KEEP + 10).map(|number| agent(&format!("a:{number}"), "idle")).collect();
     sessions.hear_daemon(Some(&many));
     sessions.feed(&event("before_agent", "one", None));

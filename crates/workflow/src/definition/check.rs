@@ -3,16 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use super::{ArtifactDefinition, Definition, SchemaChoice, StageDefinition};
-use crate::schemas::Kind;
-use crate::words::{Mode, OnFailure};
-use anyhook_flow::runbook::{Finding, Name, circles};
+use super::{ArtifactDefinition, SchemaChoice, StageDefinition, WorkflowDefinition};
+use crate::schemas::ArtifactKind;
+use crate::vocabulary::{Mode, OnFailure};
+use anyhook_flow::runbook::{Finding, SpannedName, circles};
 
 /// So many stages, and so many reviews, a workflow may have.
 const AT_MOST: usize = 100;
 
 /// Looks at a definition as a whole.
-pub fn check(definition: &Definition) -> Vec<Finding> {
+pub fn check(definition: &WorkflowDefinition) -> Vec<Finding> {
     let mut findings = Vec::new();
     if definition.stages.is_empty() {
         let finding = Finding::error("missing", "the workflow has no stages").at(0..0);
@@ -48,7 +48,7 @@ pub fn check(definition: &Definition) -> Vec<Finding> {
 }
 
 /// Finds names that two things have.
-fn twice(definition: &Definition) -> Vec<Finding> {
+fn twice(definition: &WorkflowDefinition) -> Vec<Finding> {
     let groups: BTreeSet<&str> = groups(definition).collect();
     let stages = definition.stages.iter().map(|stage| &stage.name);
     let reviews = definition.reviews.iter().map(|review| &review.name);
@@ -64,14 +64,14 @@ fn twice(definition: &Definition) -> Vec<Finding> {
         .collect()
 }
 
-fn groups(definition: &Definition) -> impl Iterator<Item = &str> + Clone {
+fn groups(definition: &WorkflowDefinition) -> impl Iterator<Item = &str> + Clone {
     definition.stages.iter().filter_map(|stage| stage.group.as_ref()).map(|name| name.text.as_str())
 }
 
-fn agents(definition: &Definition) -> Vec<Finding> {
+fn agents(definition: &WorkflowDefinition) -> Vec<Finding> {
     let known = definition.agents.iter().map(|agent| agent.name.text.as_str());
     let stages = definition.stages.iter().map(|stage| &stage.agent);
-    let used: Vec<&Name> =
+    let used: Vec<&SpannedName> =
         stages.chain(definition.reviews.iter().map(|review| &review.agent)).collect();
     let unknown = used
         .iter()
@@ -87,7 +87,7 @@ fn agents(definition: &Definition) -> Vec<Finding> {
                 finding.meant(&name.text, known.clone(), "available")
             }
         });
-    let is_used = |name: &Name| used.iter().any(|other| other.text == name.text);
+    let is_used = |name: &SpannedName| used.iter().any(|other| other.text == name.text);
     let unused = definition.agents.iter().filter(|agent| !is_used(&agent.name)).map(|agent| {
         let name = &agent.name;
         let message = format!("the agent `{}` is not used", name.text);
@@ -98,7 +98,7 @@ fn agents(definition: &Definition) -> Vec<Finding> {
 }
 
 /// Finds names of stages, groups and reviews that are not there.
-fn unknown(definition: &Definition) -> Vec<Finding> {
+fn unknown(definition: &WorkflowDefinition) -> Vec<Finding> {
     let stages: BTreeSet<&str> = definition
         .stages
         .iter()
@@ -107,7 +107,7 @@ fn unknown(definition: &Definition) -> Vec<Finding> {
         .collect();
     let reviews: BTreeSet<&str> =
         definition.reviews.iter().map(|review| review.name.text.as_str()).collect();
-    let mut meant: Vec<&Name> = Vec::new();
+    let mut meant: Vec<&SpannedName> = Vec::new();
     for stage in &definition.stages {
         meant.extend(stage.after.iter().chain(&stage.reads).chain(&stage.rollback_to));
     }
@@ -121,17 +121,17 @@ fn unknown(definition: &Definition) -> Vec<Finding> {
     meant.extend(definition.documentation.iter().flat_map(|rule| &rule.stages));
     let other = definition.second_opinion.as_ref();
     meant.extend(other.into_iter().flat_map(|rule| &rule.stages));
-    let missing = |what: &str, name: &Name, known: &BTreeSet<&str>| {
+    let missing = |what: &str, name: &SpannedName, known: &BTreeSet<&str>| {
         Finding::error("unknown-name", format!("there is no {what} `{}`", name.text))
             .at(&name.span)
             .meant(&name.text, known.iter().copied(), "available")
     };
-    let is_missing = |name: &&&Name, known: &BTreeSet<&str>| {
+    let is_missing = |name: &&&SpannedName, known: &BTreeSet<&str>| {
         !name.text.is_empty() && !known.contains(name.text.as_str())
     };
     let of_stages = meant.iter().filter(|name| is_missing(name, &stages));
     let of_risks = definition.risks.iter().flat_map(|rule| &rule.reviews);
-    let asked: Vec<&Name> =
+    let asked: Vec<&SpannedName> =
         of_risks.chain(other.into_iter().flat_map(|rule| &rule.reviews)).collect();
     let of_reviews = asked.iter().filter(|name| is_missing(name, &reviews));
     of_stages
@@ -141,13 +141,13 @@ fn unknown(definition: &Definition) -> Vec<Finding> {
 }
 
 /// Finds stages that come after themselves.
-fn endless(definition: &Definition) -> Vec<Finding> {
-    let before: Vec<(&str, Vec<Name>)> = definition
+fn endless(definition: &WorkflowDefinition) -> Vec<Finding> {
+    let before: Vec<(&str, Vec<SpannedName>)> = definition
         .stages
         .iter()
         .map(|stage| {
             let names = stage.after.iter().flat_map(|name| {
-                let at = |before: &StageDefinition| Name {
+                let at = |before: &StageDefinition| SpannedName {
                     text: before.name.text.clone(),
                     span: name.span.clone(),
                 };
@@ -168,14 +168,18 @@ fn endless(definition: &Definition) -> Vec<Finding> {
 }
 
 /// Tells whether a stage, or all of a group, is done before another; what is not there is.
-fn is_before(definition: &Definition, wanted: &Name, stage: &StageDefinition) -> bool {
+fn is_before(
+    definition: &WorkflowDefinition,
+    wanted: &SpannedName,
+    stage: &StageDefinition,
+) -> bool {
     definition
         .named(&wanted.text)
         .all(|other| definition.following(&other.name.text).contains(&stage.name.text.as_str()))
 }
 
 /// Finds what a stage reads of stages that come later.
-fn reads_too_early(definition: &Definition, stage: &StageDefinition) -> Vec<Finding> {
+fn reads_too_early(definition: &WorkflowDefinition, stage: &StageDefinition) -> Vec<Finding> {
     let name = stage.name.of("stage");
     let early = stage.reads.iter().filter(|wanted| !is_before(definition, wanted, stage));
     early
@@ -188,7 +192,11 @@ fn reads_too_early(definition: &Definition, stage: &StageDefinition) -> Vec<Find
 }
 
 /// Looks at what a stage rolls back to. Stages in a circle have no order.
-fn rollback(definition: &Definition, stage: &StageDefinition, has_order: bool) -> Option<Finding> {
+fn rollback(
+    definition: &WorkflowDefinition,
+    stage: &StageDefinition,
+    has_order: bool,
+) -> Option<Finding> {
     let name = stage.name.of("stage");
     match &stage.rollback_to {
         Some(to) => {
@@ -211,7 +219,7 @@ fn rollback(definition: &Definition, stage: &StageDefinition, has_order: bool) -
 }
 
 /// Finds modes in which a stage would have nothing to show.
-fn artifacts(kind: &str, name: &Name, artifacts: &[ArtifactDefinition]) -> Option<Finding> {
+fn artifacts(kind: &str, name: &SpannedName, artifacts: &[ArtifactDefinition]) -> Option<Finding> {
     let is_made = |mode: Mode| {
         artifacts.iter().any(|artifact| artifact.required && artifact.is_made_in(Some(mode)))
     };
@@ -229,7 +237,7 @@ fn artifacts(kind: &str, name: &Name, artifacts: &[ArtifactDefinition]) -> Optio
 }
 
 /// Finds files that would be written over each other.
-fn files(definition: &Definition) -> Vec<Finding> {
+fn files(definition: &WorkflowDefinition) -> Vec<Finding> {
     let of_stages = definition
         .stages
         .iter()
@@ -251,14 +259,13 @@ fn files(definition: &Definition) -> Vec<Finding> {
 }
 
 /// Looks whether the stage that tests says what is decided by.
-fn tests(definition: &Definition) -> Option<Finding> {
+fn tests(definition: &WorkflowDefinition) -> Option<Finding> {
     let qa = definition.qa.as_ref()?;
     // That it is not there has been told.
     let stage = definition.stage(&qa.stage.text).filter(|stage| !stage.name.text.is_empty())?;
-    let is_told = stage
-        .artifacts
-        .iter()
-        .any(|artifact| artifact.required && artifact.schema == SchemaChoice::Kind(Kind::QA));
+    let is_told = stage.artifacts.iter().any(|artifact| {
+        artifact.required && artifact.schema == SchemaChoice::Kind(ArtifactKind::QA)
+    });
     let message = format!("no artifact of the stage `{}` has a verdict", qa.stage.text);
     let hint = "give it a required artifact with `schema = \"qa-output\"`";
     (!is_told).then(|| Finding::error("missing", message).at(&qa.stage.span).hint(hint))

@@ -1,15 +1,15 @@
 //! Every key that a workflow may have, by what it is a key of, and what it may be: the reader knows
 //! its keys from here, and the JSON Schema is made of it.
 
-use crate::words::{Mode, OnFailure, Risk, Severity, When};
+use crate::vocabulary::{Mode, OnFailure, Risk, Severity, When};
 
 /// A key.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub struct DefinitionKey {
     /// Its name.
     pub name: &'static str,
     /// What it may be.
-    pub shape: Shape,
+    pub shape: KeyShape,
     /// What it says.
     pub about: &'static str,
     /// Whether it must be there.
@@ -24,7 +24,7 @@ pub struct Table {
     /// What it is.
     pub about: &'static str,
     /// Its keys.
-    pub keys: &'static [Key],
+    pub keys: &'static [DefinitionKey],
 }
 
 /// Returns the words that a key may be.
@@ -32,7 +32,7 @@ pub type Words = fn() -> Vec<&'static str>;
 
 /// What a key may be.
 #[derive(Clone, Copy, Debug)]
-pub enum Shape {
+pub enum KeyShape {
     /// A name of its own, which is this one if it is not given.
     OwnName(&'static str),
     /// A name of something in the file.
@@ -67,12 +67,12 @@ pub enum Shape {
     Many(&'static Table, Option<u32>, Option<u32>),
 }
 
-const fn key(name: &'static str, shape: Shape, about: &'static str) -> Key {
-    Key { name, shape, about, required: false }
+const fn key(name: &'static str, shape: KeyShape, about: &'static str) -> DefinitionKey {
+    DefinitionKey { name, shape, about, required: false }
 }
 
-const fn needed(name: &'static str, shape: Shape, about: &'static str) -> Key {
-    Key { name, shape, about, required: true }
+const fn needed(name: &'static str, shape: KeyShape, about: &'static str) -> DefinitionKey {
+    DefinitionKey { name, shape, about, required: true }
 }
 
 fn modes() -> Vec<&'static str> {
@@ -107,24 +107,28 @@ pub static WORKFLOW: Table = Table {
     name: "workflow",
     about: "A project's `.agents/workflow.toml`: its agents and stages, their order, artifacts, reviews and approvals.",
     keys: &[
-        key("name", Shape::OwnName("workflow"), "The workflow's name."),
+        key("name", KeyShape::OwnName("workflow"), "The workflow's name."),
         key(
             "folder",
-            Shape::Path(Some("ARTIFACTS")),
+            KeyShape::Path(Some("ARTIFACTS")),
             "The folder for all artifacts, relative to the project.",
         ),
-        key("run", Shape::Filled, "The command that starts agents without a `run` of their own."),
-        key("agent", Shape::Named(&AGENT), "The agents, by name."),
-        needed("stage", Shape::Many(&STAGE, Some(1), Some(100)), "The stages."),
-        key("review", Shape::Many(&REVIEW, None, Some(100)), "The reviews."),
+        key(
+            "run",
+            KeyShape::Filled,
+            "The command that starts agents without a `run` of their own.",
+        ),
+        key("agent", KeyShape::Named(&AGENT), "The agents, by name."),
+        needed("stage", KeyShape::Many(&STAGE, Some(1), Some(100)), "The stages."),
+        key("review", KeyShape::Many(&REVIEW, None, Some(100)), "The reviews."),
         key(
             "risk",
-            Shape::Many(&RISK, None, None),
+            KeyShape::Many(&RISK, None, None),
             "The rules that require reviews depending on risk.",
         ),
-        key("qa", Shape::One(&QA), ""),
-        key("documentation", Shape::One(&DOCUMENTATION), ""),
-        key("second_opinion", Shape::One(&SECOND_OPINION), ""),
+        key("qa", KeyShape::One(&QA), ""),
+        key("documentation", KeyShape::One(&DOCUMENTATION), ""),
+        key("second_opinion", KeyShape::One(&SECOND_OPINION), ""),
     ],
 };
 
@@ -133,8 +137,12 @@ pub static AGENT: Table = Table {
     name: "agent",
     about: "An agent.",
     keys: &[
-        key("description", Shape::Text, "A short description."),
-        key("run", Shape::Filled, "The command that starts it, if different from the workflow's."),
+        key("description", KeyShape::Text, "A short description."),
+        key(
+            "run",
+            KeyShape::Filled,
+            "The command that starts it, if different from the workflow's.",
+        ),
     ],
 };
 
@@ -143,31 +151,31 @@ pub static STAGE: Table = Table {
     name: "stage",
     about: "A stage.",
     keys: &[
-        needed("name", Shape::Name, "Its name."),
-        needed("agent", Shape::Name, "The agent responsible for it."),
-        key("group", Shape::Name, "The group of stages that run in parallel."),
-        key("after", Shape::Names, "The stages and groups that must be done before it."),
-        key("optional", Shape::Flag(false), "Whether an earlier agent may skip it."),
-        key("reads", Shape::Names, "The stages and groups whose artifacts its agent receives."),
-        needed("artifact", Shape::Many(&ARTIFACT, Some(1), None), "Its artifacts."),
+        needed("name", KeyShape::Name, "Its name."),
+        needed("agent", KeyShape::Name, "The agent responsible for it."),
+        key("group", KeyShape::Name, "The group of stages that run in parallel."),
+        key("after", KeyShape::Names, "The stages and groups that must be done before it."),
+        key("optional", KeyShape::Flag(false), "Whether an earlier agent may skip it."),
+        key("reads", KeyShape::Names, "The stages and groups whose artifacts its agent receives."),
+        needed("artifact", KeyShape::Many(&ARTIFACT, Some(1), None), "Its artifacts."),
         key(
             "approval",
-            Shape::Word(whens, None),
+            KeyShape::Word(whens, None),
             "Whether it needs approval before it starts or after it is done.",
         ),
         key(
             "approval_modes",
-            Shape::Words(modes),
+            KeyShape::Words(modes),
             "The modes in which it needs approval; all if empty.",
         ),
-        key("timeout", Shape::Time, "The timeout per attempt, such as \"2h\"."),
-        key("retries", Shape::Retries, "The number of retries."),
+        key("timeout", KeyShape::Time, "The timeout per attempt, such as \"2h\"."),
+        key("retries", KeyShape::Retries, "The number of retries."),
         key(
             "on_failure",
-            Shape::Word(failures, Some("fail")),
+            KeyShape::Word(failures, Some("fail")),
             "What happens when it runs out of retries.",
         ),
-        key("rollback_to", Shape::Name, "The stage to roll back to."),
+        key("rollback_to", KeyShape::Name, "The stage to roll back to."),
     ],
 };
 
@@ -176,11 +184,11 @@ pub static ARTIFACT: Table = Table {
     name: "artifact",
     about: "An artifact.",
     keys: &[
-        needed("file", Shape::File, "The file name, in its agent's folder."),
-        key("schema", Shape::Schema, "Its schema: one of anyhook's built-in kinds."),
-        key("schema_file", Shape::Path(None), "Its schema: a JSON Schema file in the project."),
-        key("modes", Shape::Words(modes), "The modes in which it is expected; all if empty."),
-        key("required", Shape::Flag(true), "Whether the stage requires it."),
+        needed("file", KeyShape::File, "The file name, in its agent's folder."),
+        key("schema", KeyShape::Schema, "Its schema: one of anyhook's built-in kinds."),
+        key("schema_file", KeyShape::Path(None), "Its schema: a JSON Schema file in the project."),
+        key("modes", KeyShape::Words(modes), "The modes in which it is expected; all if empty."),
+        key("required", KeyShape::Flag(true), "Whether the stage requires it."),
     ],
 };
 
@@ -189,21 +197,21 @@ pub static REVIEW: Table = Table {
     name: "review",
     about: "A review.",
     keys: &[
-        needed("name", Shape::Name, "Its name."),
-        needed("agent", Shape::Name, "The reviewing agent."),
+        needed("name", KeyShape::Name, "Its name."),
+        needed("agent", KeyShape::Name, "The reviewing agent."),
         key(
             "stages",
-            Shape::Names,
+            KeyShape::Names,
             "The stages and groups that are always reviewed, regardless of risk.",
         ),
         key(
             "reads",
-            Shape::Names,
+            KeyShape::Names,
             "The additional stages and groups whose artifacts the reviewer receives.",
         ),
-        needed("artifact", Shape::Many(&ARTIFACT, Some(1), None), "Its artifacts."),
-        key("timeout", Shape::Time, "The timeout per attempt, such as \"2h\"."),
-        key("retries", Shape::Retries, "The number of retries."),
+        needed("artifact", KeyShape::Many(&ARTIFACT, Some(1), None), "Its artifacts."),
+        key("timeout", KeyShape::Time, "The timeout per attempt, such as \"2h\"."),
+        key("retries", KeyShape::Retries, "The number of retries."),
     ],
 };
 
@@ -212,9 +220,9 @@ pub static RISK: Table = Table {
     name: "risk",
     about: "The reviews required at a risk level.",
     keys: &[
-        needed("levels", Shape::Words(risks), "The risk levels."),
-        needed("reviews", Shape::Names, "The reviews."),
-        key("stages", Shape::Names, "The stages and groups to review; all if empty."),
+        needed("levels", KeyShape::Words(risks), "The risk levels."),
+        needed("reviews", KeyShape::Names, "The reviews."),
+        key("stages", KeyShape::Names, "The stages and groups to review; all if empty."),
     ],
 };
 
@@ -223,13 +231,13 @@ pub static QA: Table = Table {
     name: "qa",
     about: "How test results are handled.",
     keys: &[
-        needed("stage", Shape::Name, "The testing stage."),
+        needed("stage", KeyShape::Name, "The testing stage."),
         key(
             "blocking",
-            Shape::Words(severities),
+            KeyShape::Words(severities),
             "The bug severities that block without asking a person.",
         ),
-        key("fix", Shape::Names, "The stages and groups that fix bugs."),
+        key("fix", KeyShape::Names, "The stages and groups that fix bugs."),
     ],
 };
 
@@ -238,8 +246,8 @@ pub static DOCUMENTATION: Table = Table {
     name: "documentation",
     about: "The documentation agents receive when they start.",
     keys: &[
-        needed("server", Shape::Filled, "The server in `.agents/mcp.json` that provides it."),
-        needed("stages", Shape::Names, "The stages and groups whose agents receive it."),
+        needed("server", KeyShape::Filled, "The server in `.agents/mcp.json` that provides it."),
+        needed("stages", KeyShape::Names, "The stages and groups whose agents receive it."),
     ],
 };
 
@@ -248,12 +256,12 @@ pub static SECOND_OPINION: Table = Table {
     name: "second_opinion",
     about: "Second opinions, and when to ask for them.",
     keys: &[
-        needed("server", Shape::Filled, "The server in `.agents/mcp.json` to ask."),
-        key("tool", Shape::Filled, "The server's tool to call."),
-        key("stages", Shape::Names, "The stages and groups it reviews."),
-        key("modes", Shape::Words(modes), "The modes in which it reviews them; all if empty."),
-        key("levels", Shape::Words(risks), "The risk levels at which it reviews every stage."),
-        key("reviews", Shape::Names, "The reviews it checks."),
+        needed("server", KeyShape::Filled, "The server in `.agents/mcp.json` to ask."),
+        key("tool", KeyShape::Filled, "The server's tool to call."),
+        key("stages", KeyShape::Names, "The stages and groups it reviews."),
+        key("modes", KeyShape::Words(modes), "The modes in which it reviews them; all if empty."),
+        key("levels", KeyShape::Words(risks), "The risk levels at which it reviews every stage."),
+        key("reviews", KeyShape::Names, "The reviews it checks."),
     ],
 };
 

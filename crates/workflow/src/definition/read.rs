@@ -1,26 +1,27 @@
 //! The tree as a definition, with all that is wrong in it.
 
 use super::{
-    AgentDefinition, ApprovalRule, ArtifactDefinition, Definition, DocumentationRule, QaRule,
-    ReviewDefinition, RiskRule, SchemaChoice, SecondOpinionRule, StageDefinition, Trying, keys,
+    AgentDefinition, ApprovalRule, ArtifactDefinition, DocumentationRule, QaRule, RetryPolicy,
+    ReviewDefinition, RiskRule, SchemaChoice, SecondOpinionRule, StageDefinition,
+    WorkflowDefinition, keys,
 };
 use crate::method::Method;
 use crate::schemas;
-use crate::words::{Mode, OnFailure, Risk, Severity, When};
-use anyhook_flow::runbook::{Entry, Finding, Kind, Map, Name, Node, Reader};
+use crate::vocabulary::{Mode, OnFailure, Risk, Severity, When};
+use anyhook_flow::runbook::{Finding, MapEntry, Node, NodeKind, NodeMap, SpannedName, TreeReader};
 
 /// So often something is tried again at most.
 pub(super) const RETRIES: u32 = 100;
 
 /// The kinds of artifacts that may be named.
-type Kinds = Vec<(schemas::Kind, &'static str)>;
+type Kinds = Vec<(schemas::ArtifactKind, &'static str)>;
 
 /// Reads a definition from its tree.
-pub fn definition(tree: &Node, method: &'static Method) -> (Definition, Vec<Finding>) {
+pub fn definition(tree: &Node, method: &'static Method) -> (WorkflowDefinition, Vec<Finding>) {
     let kinds: Kinds = method.kinds().map(|kind| (kind, kind.name())).collect();
-    let mut reader = Reader::default();
-    let mut definition = Definition::default();
-    if let Kind::Map(map) = &tree.kind {
+    let mut reader = TreeReader::default();
+    let mut definition = WorkflowDefinition::default();
+    if let NodeKind::Map(map) = &tree.kind {
         reader.known(map, "a workflow", &keys::WORKFLOW.names());
         definition.name = word(&mut reader, map, "name", "workflow");
         definition.folder = folder(&mut reader, map);
@@ -48,7 +49,7 @@ pub fn definition(tree: &Node, method: &'static Method) -> (Definition, Vec<Find
     (definition, reader.findings)
 }
 
-fn word(reader: &mut Reader, map: &Map, key: &str, otherwise: &str) -> String {
+fn word(reader: &mut TreeReader, map: &NodeMap, key: &str, otherwise: &str) -> String {
     match reader.text(map, key) {
         Some((text, span)) => reader.name(&text.text, span, "a workflow").text,
         None => otherwise.to_owned(),
@@ -56,7 +57,7 @@ fn word(reader: &mut Reader, map: &Map, key: &str, otherwise: &str) -> String {
 }
 
 /// Reads a text that says nothing if it is empty.
-fn filled(reader: &mut Reader, map: &Map, key: &str, hint: &str) -> Option<String> {
+fn filled(reader: &mut TreeReader, map: &NodeMap, key: &str, hint: &str) -> Option<String> {
     let (text, span) = reader.text(map, key)?;
     if text.text.trim().is_empty() {
         let finding = Finding::error("missing", format!("`{key}` is empty"));
@@ -66,7 +67,7 @@ fn filled(reader: &mut Reader, map: &Map, key: &str, hint: &str) -> Option<Strin
 }
 
 /// Reads the folder: it stays below the project.
-fn folder(reader: &mut Reader, map: &Map) -> String {
+fn folder(reader: &mut TreeReader, map: &NodeMap) -> String {
     let Some((text, span)) = reader.text(map, "folder") else { return "ARTIFACTS".to_owned() };
     let folder = text.text.trim_end_matches('/');
     if !is_below(folder) {
@@ -84,21 +85,21 @@ fn is_below(path: &str) -> bool {
 
 /// Returns the tables `[[key]]`, each with its place.
 fn tables<'tree>(
-    reader: &mut Reader,
-    map: &'tree Map,
+    reader: &mut TreeReader,
+    map: &'tree NodeMap,
     key: &str,
-) -> Vec<(&'tree Map, &'tree Node)> {
+) -> Vec<(&'tree NodeMap, &'tree Node)> {
     let Some(entry) = map.get(key) else { return Vec::new() };
     let hint = format!("write each as `[[{key}]]`");
-    let Kind::List(nodes) = &entry.node.kind else {
+    let NodeKind::List(nodes) = &entry.node.kind else {
         reader.expected(entry, "a list", &hint);
         return Vec::new();
     };
     let mut tables = Vec::new();
     for node in nodes {
         match &node.kind {
-            Kind::Map(map) => tables.push((map, node)),
-            Kind::Unreadable => {}
+            NodeKind::Map(map) => tables.push((map, node)),
+            NodeKind::Unreadable => {}
             other => {
                 let message = format!("`{key}` is {}, not an object", other.what());
                 reader.report(
@@ -111,14 +112,21 @@ fn tables<'tree>(
 }
 
 /// Reads a key that must be there and is a name.
-fn needed(reader: &mut Reader, map: &Map, key: &str, at: &Node, what: &str, hint: &str) -> Name {
+fn needed(
+    reader: &mut TreeReader,
+    map: &NodeMap,
+    key: &str,
+    at: &Node,
+    what: &str,
+    hint: &str,
+) -> SpannedName {
     if map.get(key).is_none() {
         let finding = Finding::error("missing", format!("{what} has no `{key}`"));
         reader.report(finding.at(at.span.clone()).hint(hint));
     }
     match reader.text(map, key) {
         Some((text, span)) => reader.name(&text.text, span, key_of(key)),
-        None => Name { text: String::new(), span: at.span.clone().into() },
+        None => SpannedName { text: String::new(), span: at.span.clone().into() },
     }
 }
 
@@ -130,12 +138,12 @@ fn key_of(key: &str) -> &'static str {
     }
 }
 
-fn name(reader: &mut Reader, map: &Map, key: &str, what: &str) -> Option<Name> {
+fn name(reader: &mut TreeReader, map: &NodeMap, key: &str, what: &str) -> Option<SpannedName> {
     reader.text(map, key).map(|(text, span)| reader.name(&text.text, span, what))
 }
 
 /// Reads a list of names.
-fn names(reader: &mut Reader, map: &Map, key: &str) -> Vec<Name> {
+fn names(reader: &mut TreeReader, map: &NodeMap, key: &str) -> Vec<SpannedName> {
     let texts = texts(reader, map, key);
     texts
         .into_iter()
@@ -143,18 +151,22 @@ fn names(reader: &mut Reader, map: &Map, key: &str) -> Vec<Name> {
         .collect()
 }
 
-fn texts<'tree>(reader: &mut Reader, map: &'tree Map, key: &str) -> Vec<(&'tree str, &'tree Node)> {
+fn texts<'tree>(
+    reader: &mut TreeReader,
+    map: &'tree NodeMap,
+    key: &str,
+) -> Vec<(&'tree str, &'tree Node)> {
     let Some(entry) = map.get(key) else { return Vec::new() };
     let hint = format!("write `{key} = [\"…\"]`");
-    let Kind::List(nodes) = &entry.node.kind else {
+    let NodeKind::List(nodes) = &entry.node.kind else {
         reader.expected(entry, "a list", &hint);
         return Vec::new();
     };
     let mut texts = Vec::new();
     for node in nodes {
         match &node.kind {
-            Kind::Text(text) => texts.push((text.text.as_str(), node)),
-            Kind::Unreadable => {}
+            NodeKind::Text(text) => texts.push((text.text.as_str(), node)),
+            NodeKind::Unreadable => {}
             other => {
                 let message = format!("`{key}` contains {}, not a string", other.what());
                 reader.report(
@@ -168,8 +180,8 @@ fn texts<'tree>(reader: &mut Reader, map: &'tree Map, key: &str) -> Vec<(&'tree 
 
 /// Reads a list of words that are known.
 fn words<T: Copy>(
-    reader: &mut Reader,
-    map: &Map,
+    reader: &mut TreeReader,
+    map: &NodeMap,
     key: &str,
     known: &[(T, &'static str)],
 ) -> Vec<T> {
@@ -187,7 +199,7 @@ fn words<T: Copy>(
     found
 }
 
-fn agent(reader: &mut Reader, entry: &Entry) -> AgentDefinition {
+fn agent(reader: &mut TreeReader, entry: &MapEntry) -> AgentDefinition {
     let name = reader.name(&entry.key.name, &entry.key.span, "an agent");
     let what = name.of("agent");
     let mut agent = AgentDefinition { name, ..AgentDefinition::default() };
@@ -198,7 +210,7 @@ fn agent(reader: &mut Reader, entry: &Entry) -> AgentDefinition {
     agent
 }
 
-fn stage(reader: &mut Reader, map: &Map, at: &Node, kinds: &Kinds) -> StageDefinition {
+fn stage(reader: &mut TreeReader, map: &NodeMap, at: &Node, kinds: &Kinds) -> StageDefinition {
     let name_of = needed(reader, map, "name", at, "a stage", "write `name = \"…\"`");
     let what = name_of.of("stage");
     reader.known(map, &what, &keys::STAGE.names());
@@ -222,7 +234,7 @@ fn stage(reader: &mut Reader, map: &Map, at: &Node, kinds: &Kinds) -> StageDefin
     }
 }
 
-fn review(reader: &mut Reader, map: &Map, at: &Node, kinds: &Kinds) -> ReviewDefinition {
+fn review(reader: &mut TreeReader, map: &NodeMap, at: &Node, kinds: &Kinds) -> ReviewDefinition {
     let name = needed(reader, map, "name", at, "a review", "write `name = \"…\"`");
     let what = name.of("review");
     reader.known(map, &what, &keys::REVIEW.names());
@@ -237,9 +249,9 @@ fn review(reader: &mut Reader, map: &Map, at: &Node, kinds: &Kinds) -> ReviewDef
     }
 }
 
-fn trying(reader: &mut Reader, map: &Map) -> Trying {
+fn trying(reader: &mut TreeReader, map: &NodeMap) -> RetryPolicy {
     let retries = map.get("retries").and_then(|entry| match &entry.node.kind {
-        Kind::Number(number) => {
+        NodeKind::Number(number) => {
             let number = number.as_u64().and_then(|number| u32::try_from(number).ok());
             let number = number.filter(|number| *number <= RETRIES);
             if number.is_none() {
@@ -255,7 +267,7 @@ fn trying(reader: &mut Reader, map: &Map) -> Trying {
         }
     });
     let on_failure = map.get("on_failure").and_then(|entry| reader.word(entry, OnFailure::ALL));
-    Trying {
+    RetryPolicy {
         timeout: map.get("timeout").and_then(|entry| reader.duration(entry)),
         retries: retries.unwrap_or(0),
         on_failure: on_failure.unwrap_or(OnFailure::Fail),
@@ -263,8 +275,8 @@ fn trying(reader: &mut Reader, map: &Map) -> Trying {
 }
 
 fn artifacts(
-    reader: &mut Reader,
-    map: &Map,
+    reader: &mut TreeReader,
+    map: &NodeMap,
     at: &Node,
     what: &str,
     kinds: &Kinds,
@@ -279,8 +291,8 @@ fn artifacts(
 }
 
 fn artifact(
-    reader: &mut Reader,
-    map: &Map,
+    reader: &mut TreeReader,
+    map: &NodeMap,
     at: &Node,
     what: &str,
     kinds: &Kinds,
@@ -301,13 +313,13 @@ fn artifact(
         let hint = "write a name without a folder: it goes in its agent's folder";
         reader.report(Finding::error("path", message).at(span.clone()).hint(hint));
     }
-    let file = Name { text: text.text.clone(), span: span.clone().into() };
+    let file = SpannedName { text: text.text.clone(), span: span.clone().into() };
     Some(ArtifactDefinition { file, schema: schema?, modes, required })
 }
 
 fn schema(
-    reader: &mut Reader,
-    map: &Map,
+    reader: &mut TreeReader,
+    map: &NodeMap,
     at: &Node,
     what: &str,
     kinds: &Kinds,
@@ -322,7 +334,7 @@ fn schema(
     file.or(kind)
 }
 
-fn schema_file(reader: &mut Reader, map: &Map) -> Option<SchemaChoice> {
+fn schema_file(reader: &mut TreeReader, map: &NodeMap) -> Option<SchemaChoice> {
     let (text, span) = reader.text(map, "schema_file")?;
     if map.get("schema").is_some() {
         let finding =
@@ -334,10 +346,10 @@ fn schema_file(reader: &mut Reader, map: &Map) -> Option<SchemaChoice> {
         let hint = "write a path inside the project";
         reader.report(Finding::error("path", message).at(span.clone()).hint(hint));
     }
-    Some(SchemaChoice::File(Name { text: text.text.clone(), span: span.clone().into() }))
+    Some(SchemaChoice::File(SpannedName { text: text.text.clone(), span: span.clone().into() }))
 }
 
-fn schema_kind(reader: &mut Reader, entry: &Entry, kinds: &Kinds) -> Option<SchemaChoice> {
+fn schema_kind(reader: &mut TreeReader, entry: &MapEntry, kinds: &Kinds) -> Option<SchemaChoice> {
     let kind = reader.word(entry, kinds);
     // A word that is like none of them may be meant as a file.
     let hint =
@@ -348,7 +360,7 @@ fn schema_kind(reader: &mut Reader, entry: &Entry, kinds: &Kinds) -> Option<Sche
     kind.map(SchemaChoice::Kind)
 }
 
-fn risk(reader: &mut Reader, map: &Map, at: &Node) -> RiskRule {
+fn risk(reader: &mut TreeReader, map: &NodeMap, at: &Node) -> RiskRule {
     reader.known(map, "a risk rule", &keys::RISK.names());
     for key in ["levels", "reviews"].into_iter().filter(|key| map.get(key).is_none()) {
         let finding = Finding::error("missing", format!("a risk rule has no `{key}`"));
@@ -361,7 +373,7 @@ fn risk(reader: &mut Reader, map: &Map, at: &Node) -> RiskRule {
     }
 }
 
-fn qa(reader: &mut Reader, entry: &Entry) -> Option<QaRule> {
+fn qa(reader: &mut TreeReader, entry: &MapEntry) -> Option<QaRule> {
     let map = reader.object(entry, "`qa`", &keys::QA.names())?;
     let hint = "name the testing stage: `stage = \"…\"`";
     Some(QaRule {
@@ -372,7 +384,7 @@ fn qa(reader: &mut Reader, entry: &Entry) -> Option<QaRule> {
 }
 
 /// Reads the server of a rule: without one there is nobody to ask.
-fn server(reader: &mut Reader, map: &Map, entry: &Entry) -> String {
+fn server(reader: &mut TreeReader, map: &NodeMap, entry: &MapEntry) -> String {
     if map.get("server").is_none() {
         let finding = Finding::error("missing", format!("`{}` has no `server`", entry.key.name));
         let hint = "write `server = \"…\"`, one of `.agents/mcp.json`";
@@ -381,7 +393,7 @@ fn server(reader: &mut Reader, map: &Map, entry: &Entry) -> String {
     filled(reader, map, "server", "name a server of `.agents/mcp.json`").unwrap_or_default()
 }
 
-fn documentation(reader: &mut Reader, entry: &Entry) -> Option<DocumentationRule> {
+fn documentation(reader: &mut TreeReader, entry: &MapEntry) -> Option<DocumentationRule> {
     let map = reader.object(entry, "`documentation`", &keys::DOCUMENTATION.names())?;
     if map.get("stages").is_none() {
         let finding = Finding::error("missing", "`documentation` has no `stages`");
@@ -393,7 +405,7 @@ fn documentation(reader: &mut Reader, entry: &Entry) -> Option<DocumentationRule
     })
 }
 
-fn second_opinion(reader: &mut Reader, entry: &Entry) -> Option<SecondOpinionRule> {
+fn second_opinion(reader: &mut TreeReader, entry: &MapEntry) -> Option<SecondOpinionRule> {
     let map = reader.object(entry, "`second_opinion`", &keys::SECOND_OPINION.names())?;
     if map.get("stages").is_none() {
         reader.no_use(map, &["modes"], "without `stages`");

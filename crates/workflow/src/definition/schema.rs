@@ -2,10 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::{ARTIFACT, DOCUMENTATION, Key, QA, REVIEW, RISK, SECOND_OPINION, STAGE, Shape};
+use super::keys::{
+    ARTIFACT, DOCUMENTATION, DefinitionKey, KeyShape, QA, REVIEW, RISK, SECOND_OPINION, STAGE,
+};
 use super::keys::{Table, WORKFLOW};
 use crate::method::Method;
-use crate::schemas::Kind;
+use crate::schemas::ArtifactKind;
 
 /// What a name looks like.
 const NAME: &str = "^[A-Za-z0-9_-]+$";
@@ -66,19 +68,19 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/$defs/{name}")})
 }
 
-fn of_key(key: &Key, method: &'static Method) -> Value {
+fn of_key(key: &DefinitionKey, method: &'static Method) -> Value {
     let about = key.about;
     match key.shape {
-        Shape::OwnName(default) => {
+        KeyShape::OwnName(default) => {
             json!({"type": "string", "pattern": NAME, "default": default, "description": about})
         }
-        Shape::Name => json!({"$ref": "#/$defs/name", "description": about}),
-        Shape::Names => {
+        KeyShape::Name => json!({"$ref": "#/$defs/name", "description": about}),
+        KeyShape::Names => {
             json!({"type": "array", "items": reference("name"), "description": about})
         }
-        Shape::Text => json!({"type": "string", "description": about}),
-        Shape::Filled => json!({"type": "string", "pattern": "\\S", "description": about}),
-        Shape::Path(default) => {
+        KeyShape::Text => json!({"type": "string", "description": about}),
+        KeyShape::Filled => json!({"type": "string", "pattern": "\\S", "description": about}),
+        KeyShape::Path(default) => {
             let mut schema = json!({
                 "type": "string",
                 "minLength": 1,
@@ -90,25 +92,25 @@ fn of_key(key: &Key, method: &'static Method) -> Value {
             }
             schema
         }
-        Shape::File => json!({
+        KeyShape::File => json!({
             "type": "string",
             "pattern": "^[^/\\\\]+$",
             "not": {"enum": [".", ".."]},
             "description": about,
         }),
-        Shape::Schema => {
-            let known: Vec<&str> = method.kinds().map(Kind::name).collect();
+        KeyShape::Schema => {
+            let known: Vec<&str> = method.kinds().map(ArtifactKind::name).collect();
             json!({"enum": known, "description": about})
         }
-        Shape::Flag(default) => {
+        KeyShape::Flag(default) => {
             json!({"type": "boolean", "default": default, "description": about})
         }
-        Shape::Time => json!({"type": "string", "pattern": "^[0-9]", "description": about}),
-        Shape::Retries => json!({
+        KeyShape::Time => json!({"type": "string", "pattern": "^[0-9]", "description": about}),
+        KeyShape::Retries => json!({
             "type": "integer", "minimum": 0, "maximum": super::read::RETRIES, "default": 0,
             "description": about,
         }),
-        Shape::Word(words, default) => {
+        KeyShape::Word(words, default) => {
             let mut schema = json!({"enum": words()});
             if let Some(default) = default {
                 schema["default"] = json!(default);
@@ -116,17 +118,17 @@ fn of_key(key: &Key, method: &'static Method) -> Value {
             schema["description"] = json!(about);
             schema
         }
-        Shape::Words(words) => {
+        KeyShape::Words(words) => {
             json!({"type": "array", "items": {"enum": words()}, "description": about})
         }
-        Shape::One(one) => reference(one.name),
-        Shape::Named(each) => json!({
+        KeyShape::One(one) => reference(one.name),
+        KeyShape::Named(each) => json!({
             "description": about,
             "type": "object",
             "propertyNames": {"pattern": NAME},
             "additionalProperties": table(each, method),
         }),
-        Shape::Many(each, least, most) => {
+        KeyShape::Many(each, least, most) => {
             let mut schema = json!({"description": about, "type": "array"});
             for (key, limit) in [("minItems", least), ("maxItems", most)] {
                 if let Some(limit) = limit {

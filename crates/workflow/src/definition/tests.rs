@@ -9,7 +9,7 @@ use crate::graph::{mermaid, svg};
 use crate::machine;
 use crate::schemas::OWN_KINDS;
 use crate::testing::{DEFAULT, default, method, read};
-use crate::words::Mode;
+use crate::vocabulary::Mode;
 
 fn names<'all>(stages: impl IntoIterator<Item = &'all StageDefinition>) -> Vec<&'all str> {
     stages.into_iter().map(|stage| stage.name.text.as_str()).collect()
@@ -110,7 +110,7 @@ fn documentation_is_for_those_who_implement() {
     }
     assert!(!definition.wants_documentation("safety_review"));
     assert!(!definition.wants_documentation("nothing"));
-    let none = Definition { documentation: None, ..definition };
+    let none = WorkflowDefinition { documentation: None, ..definition };
     assert!(!none.wants_documentation("ai_implementation"));
 }
 
@@ -144,7 +144,7 @@ fn a_second_opinion_is_asked_for_by_stage_and_mode_by_risk_and_by_review() {
     let wants = |stage| changed.definition.wants_second_opinion(stage, None, Risk::Low);
     assert!(wants("safety_review") && wants("ai_implementation"));
     assert!(!wants("governance_review") && !wants("architecture"));
-    let none = Definition { second_opinion: None, ..changed.definition };
+    let none = WorkflowDefinition { second_opinion: None, ..changed.definition };
     assert!(!none.wants_second_opinion("safety_review", None, Risk::Critical));
 }
 
@@ -544,7 +544,7 @@ proptest! {
             prop_assert!(text.get(span).is_some(), "{finding:?}");
         }
         if reading.is_usable() {
-            let start = machine::Start::default();
+            let start = machine::NewWorkflow::default();
             let (state, effects) = machine::start(&reading.definition, start, jiff::Timestamp::UNIX_EPOCH);
             prop_assert_eq!(state.fits(&reading.definition), None);
             prop_assert!(!effects.invoke.is_empty() || !effects.ask.is_empty());

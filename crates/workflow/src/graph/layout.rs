@@ -12,22 +12,22 @@
 //! goes through a box. What is done again is drawn at the left, beside everything.
 
 mod board;
+mod edges;
 mod order;
-mod ways;
 
-use crate::definition::{Definition, StageDefinition};
+use crate::definition::{StageDefinition, WorkflowDefinition};
 use board::Board;
 
 /// A rectangle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Rect {
     pub x: i32,
     pub y: i32,
     pub width: i32,
     pub height: i32,
 }
 
-impl Place {
+impl Rect {
     pub fn middle(self) -> i32 {
         self.x + self.width / 2
     }
@@ -52,17 +52,17 @@ pub type Point = (i32, i32);
 #[derive(Clone, Debug)]
 pub struct Drawn<'all> {
     pub stage: &'all StageDefinition,
-    pub place: Place,
-    pub gate: Option<Place>,
+    pub place: Rect,
+    pub gate: Option<Rect>,
     /// Its group, if that has no frame.
     pub group: Option<&'all str>,
 }
 
 /// The stages in the picture.
 #[derive(Clone, Debug, Default)]
-pub struct Plan<'all> {
+pub struct DiagramLayout<'all> {
     pub stages: Vec<Drawn<'all>>,
-    pub frames: Vec<(&'all str, Place)>,
+    pub frames: Vec<(&'all str, Rect)>,
     /// What comes after what: from above to below.
     pub arrows: Vec<Vec<Point>>,
     /// What is done again, and why: with corners.
@@ -79,6 +79,10 @@ pub struct Sizes<'all> {
 }
 
 /// Finds a place for everything, below and to the right of a point.
-pub fn plan<'all>(definition: &'all Definition, sizes: &Sizes<'_>, start: Point) -> Plan<'all> {
+pub fn plan<'all>(
+    definition: &'all WorkflowDefinition,
+    sizes: &Sizes<'_>,
+    start: Point,
+) -> DiagramLayout<'all> {
     Board::new(definition, sizes, order::order(definition)).plan(start)
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{GateStatus, approval, gate_lines, gate_status, reviewed, state_of};
-use crate::definition::{Definition, StageDefinition};
-use crate::state::State;
-use crate::words::{StageStatus, When};
+use crate::definition::{StageDefinition, WorkflowDefinition};
+use crate::state::WorkflowState;
+use crate::vocabulary::{StageStatus, When};
 
 /// Words that mean something to Mermaid and cannot be the name of a node.
 const RESERVED: &[&str] = &[
@@ -25,7 +25,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// Draws a workflow; with a state, where each stage is.
-pub fn mermaid(definition: &Definition, state: Option<&State>) -> String {
+pub fn mermaid(definition: &WorkflowDefinition, state: Option<&WorkflowState>) -> String {
     let ids = Ids::new(definition);
     let mut lines = vec!["flowchart TD".to_owned()];
     lines.extend(nodes(definition, &ids));
@@ -49,7 +49,7 @@ struct Ids {
 }
 
 impl Ids {
-    fn new(definition: &Definition) -> Self {
+    fn new(definition: &WorkflowDefinition) -> Self {
         let mut taken: Vec<String> = RESERVED.iter().map(|&word| word.to_owned()).collect();
         let mut free = |wanted: String| {
             let mut id = wanted;
@@ -96,7 +96,7 @@ impl Ids {
     }
 }
 
-fn nodes(definition: &Definition, ids: &Ids) -> Vec<String> {
+fn nodes(definition: &WorkflowDefinition, ids: &Ids) -> Vec<String> {
     let mut lines = Vec::new();
     let mut drawn: Vec<&str> = Vec::new();
     for stage in &definition.stages {
@@ -122,7 +122,7 @@ fn nodes(definition: &Definition, ids: &Ids) -> Vec<String> {
 }
 
 /// Draws what comes before a stage, and who is asked about it.
-fn order(definition: &Definition, stage: &StageDefinition, ids: &Ids) -> Vec<String> {
+fn order(definition: &WorkflowDefinition, stage: &StageDefinition, ids: &Ids) -> Vec<String> {
     let name = ids.of(&stage.name.text);
     let to = match approval(stage) {
         Some(When::Before) => ids.gate(stage),
@@ -146,7 +146,7 @@ fn order(definition: &Definition, stage: &StageDefinition, ids: &Ids) -> Vec<Str
     lines
 }
 
-fn reviews(definition: &Definition, ids: &Ids) -> Vec<String> {
+fn reviews(definition: &WorkflowDefinition, ids: &Ids) -> Vec<String> {
     let mut lines = Vec::new();
     for review in &definition.reviews {
         let name = &review.name.text;
@@ -160,7 +160,7 @@ fn reviews(definition: &Definition, ids: &Ids) -> Vec<String> {
 }
 
 /// Says of every node where it is, and how that looks.
-fn classes(definition: &Definition, state: &State, ids: &Ids) -> Vec<String> {
+fn classes(definition: &WorkflowDefinition, state: &WorkflowState, ids: &Ids) -> Vec<String> {
     let mut members: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for stage in &definition.stages {
         let Some(now) = state_of(Some(state), stage) else { continue };

@@ -3,12 +3,12 @@
 mod page;
 mod panel;
 
-use super::layout::{Drawn, Place, Point, Sizes, plan};
+use super::layout::{Drawn, Point, Rect, Sizes, plan};
 use super::{GateStatus, Reviewed, gate_lines, gate_status, reviewed, state_of};
-use crate::definition::{Definition, StageDefinition};
-use crate::state::{ReviewState, State};
-use crate::words::{Asks, ReviewStatus, Verdict};
-use page::{Page, text_width};
+use crate::definition::{StageDefinition, WorkflowDefinition};
+use crate::state::{ReviewState, WorkflowState};
+use crate::vocabulary::{Asks, ReviewStatus, Verdict};
+use page::{SvgPage, text_width};
 
 /// Around everything.
 const MARGIN: i32 = 40;
@@ -18,14 +18,14 @@ const TOP: i32 = 104;
 const CHIP: i32 = 10;
 
 /// Draws a workflow; with a state, where each stage is.
-pub fn svg(definition: &Definition, state: Option<&State>) -> String {
+pub fn svg(definition: &WorkflowDefinition, state: Option<&WorkflowState>) -> String {
     let sizes = Sizes {
         width: &|stage| width(definition, stage),
         height: if state.is_some() { 88 } else { 68 },
         gate: &gate_size,
     };
     let plan = plan(definition, &sizes, (MARGIN, TOP));
-    let mut page = Page::default();
+    let mut page = SvgPage::default();
     draw_heading(&mut page, definition, state);
     for (name, place) in &plan.frames {
         page.open();
@@ -53,7 +53,7 @@ pub fn svg(definition: &Definition, state: Option<&State>) -> String {
 }
 
 /// Says in words what the picture shows.
-fn described(definition: &Definition, state: Option<&State>) -> String {
+fn described(definition: &WorkflowDefinition, state: Option<&WorkflowState>) -> String {
     let stages = definition.stages.iter().map(|stage| {
         let before: Vec<&str> = stage.after.iter().map(|name| name.text.as_str()).collect();
         let after = if before.is_empty() {
@@ -67,7 +67,11 @@ fn described(definition: &Definition, state: Option<&State>) -> String {
     stages.collect::<Vec<_>>().join(" ")
 }
 
-fn draw_heading(page: &mut Page, definition: &Definition, state: Option<&State>) {
+fn draw_heading(
+    page: &mut SvgPage,
+    definition: &WorkflowDefinition,
+    state: Option<&WorkflowState>,
+) {
     page.text("heading", (MARGIN, 52), &definition.name);
     let under = match state {
         Some(state) => {
@@ -87,7 +91,7 @@ fn draw_heading(page: &mut Page, definition: &Definition, state: Option<&State>)
 
 /// Returns how wide a stage's box is: its texts fit, and the numbers of its reviews beside the
 /// arrow.
-fn width(definition: &Definition, stage: &StageDefinition) -> i32 {
+fn width(definition: &WorkflowDefinition, stage: &StageDefinition) -> i32 {
     let name = text_width(&stage.name.text, 14);
     let agent = text_width(&stage.agent.text, 12);
     let chips = i32::try_from(chips(definition, stage).len()).unwrap_or(0) * (2 * CHIP + 6);
@@ -106,7 +110,7 @@ fn gate_size(lines: &[&str]) -> (i32, i32) {
 
 /// Returns the reviews that a stage may have: their numbers, and whether it always has them.
 fn chips<'all>(
-    definition: &'all Definition,
+    definition: &'all WorkflowDefinition,
     stage: &StageDefinition,
 ) -> Vec<(usize, &'all str, Vec<Reviewed>)> {
     let mut all = Vec::new();
@@ -123,7 +127,12 @@ fn chips<'all>(
     all
 }
 
-fn draw_stage(page: &mut Page, definition: &Definition, drawn: &Drawn<'_>, state: Option<&State>) {
+fn draw_stage(
+    page: &mut SvgPage,
+    definition: &WorkflowDefinition,
+    drawn: &Drawn<'_>,
+    state: Option<&WorkflowState>,
+) {
     let Drawn { stage, place, gate, group } = drawn;
     let now = state_of(state, stage);
     let class = now.map_or("stage", |now| now.status.name());
@@ -162,7 +171,12 @@ fn draw_stage(page: &mut Page, definition: &Definition, drawn: &Drawn<'_>, state
     }
 }
 
-fn draw_chips(page: &mut Page, definition: &Definition, drawn: &Drawn<'_>, state: Option<&State>) {
+fn draw_chips(
+    page: &mut SvgPage,
+    definition: &WorkflowDefinition,
+    drawn: &Drawn<'_>,
+    state: Option<&WorkflowState>,
+) {
     let now = state_of(state, drawn.stage);
     let all = chips(definition, drawn.stage);
     let mut x = drawn.place.right() - 14 - CHIP;
@@ -193,13 +207,13 @@ fn review_class(review: &ReviewState) -> &'static str {
     }
 }
 
-fn draw_chip(page: &mut Page, class: &str, (x, y): Point, number: usize) {
+fn draw_chip(page: &mut SvgPage, class: &str, (x, y): Point, number: usize) {
     page.circle(class, (x, y), CHIP);
     page.text("small middle", (x, y + 4), &number.to_string());
 }
 
-fn draw_gate(page: &mut Page, class: &str, place: Place, lines: &[&str]) {
-    let Place { x, y, .. } = place;
+fn draw_gate(page: &mut SvgPage, class: &str, place: Rect, lines: &[&str]) {
+    let Rect { x, y, .. } = place;
     let (middle, center) = (place.middle(), place.center());
     page.path(
         class,

@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::layout::{Place, Plan, Point, Sizes, plan};
+use super::layout::{DiagramLayout, Point, Rect, Sizes, plan};
 use super::*;
 use crate::definition::{ApprovalRule, QaRule};
 use crate::machine::tests::Run;
 use crate::testing::{DEFAULT, default, read};
-use crate::words::Mode;
-use anyhook_flow::runbook::Name;
+use crate::vocabulary::Mode;
+use anyhook_flow::runbook::SpannedName;
 
 /// The default with a stage that rolls back, a review in any case, and another order.
-fn changed() -> Definition {
+fn changed() -> WorkflowDefinition {
     let text = DEFAULT
         .replace("stages = []", "stages = [\"implementation\"]")
         .replace(
@@ -190,7 +190,8 @@ fn whatever_is_written_in_it_an_svg_is_well_formed() {
     definition.name = nasty.to_owned();
     definition.stages[0].name.text = nasty.to_owned();
     definition.stages[1].agent.text = nasty.to_owned();
-    definition.stages[3].group = Some(Name { text: nasty.to_owned(), ..Name::default() });
+    definition.stages[3].group =
+        Some(SpannedName { text: nasty.to_owned(), ..SpannedName::default() });
     definition.reviews[0].name.text = nasty.to_owned();
     let run = on_its_way();
     for state in [None, Some(&run.state)] {
@@ -242,12 +243,12 @@ fn what_cannot_be_a_workflow_is_drawn_all_the_same() {
     }
 }
 
-fn name(text: impl Into<String>) -> Name {
-    Name { text: text.into(), ..Name::default() }
+fn name(text: impl Into<String>) -> SpannedName {
+    SpannedName { text: text.into(), ..SpannedName::default() }
 }
 
 /// Any order of stages, with groups, gates, and ways back.
-fn definitions() -> impl Strategy<Value = Definition> {
+fn definitions() -> impl Strategy<Value = WorkflowDefinition> {
     let stage = (
         any::<u16>(),
         prop::option::weighted(0.4, 0..3_u8),
@@ -256,7 +257,7 @@ fn definitions() -> impl Strategy<Value = Definition> {
         0..30_usize,
     );
     (prop::collection::vec(stage, 1..12), any::<u16>()).prop_map(|(stages, fix)| {
-        let mut definition = Definition::default();
+        let mut definition = WorkflowDefinition::default();
         let count = stages.len();
         for (number, (after, group, gate, back, length)) in stages.into_iter().enumerate() {
             let is_after = |other: &usize| after >> other & 1 == 1 && after >> (other + 3) & 1 == 1;
@@ -292,7 +293,7 @@ fn definitions() -> impl Strategy<Value = Definition> {
     })
 }
 
-fn planned(definition: &Definition) -> Plan<'_> {
+fn planned(definition: &WorkflowDefinition) -> DiagramLayout<'_> {
     let sizes = Sizes {
         width: &|stage| 100 + 8 * i32::try_from(stage.agent.text.len()).unwrap(),
         height: 60,
@@ -301,14 +302,14 @@ fn planned(definition: &Definition) -> Plan<'_> {
     plan(definition, &sizes, (40, 100))
 }
 
-fn overlap(one: Place, other: Place) -> bool {
+fn overlap(one: Rect, other: Rect) -> bool {
     one.x < other.right()
         && other.x < one.right()
         && one.y < other.bottom()
         && other.y < one.bottom()
 }
 
-fn is_inside(inner: Place, outer: Place) -> bool {
+fn is_inside(inner: Rect, outer: Rect) -> bool {
     outer.x <= inner.x
         && outer.y <= inner.y
         && inner.right() <= outer.right()
@@ -340,7 +341,7 @@ fn along(points: &[Point]) -> Vec<(f64, f64)> {
     all
 }
 
-fn goes_through(way: &[Point], place: Place) -> bool {
+fn goes_through(way: &[Point], place: Rect) -> bool {
     along(way).into_iter().any(|(x, y)| {
         x > f64::from(place.x) + 0.5
             && x < f64::from(place.right()) - 0.5
@@ -355,7 +356,7 @@ proptest! {
         let plan = planned(&definition);
         prop_assert_eq!(plan.stages.len(), definition.stages.len());
         let gates = plan.stages.iter().filter_map(|drawn| drawn.gate);
-        let places: Vec<Place> =
+        let places: Vec<Rect> =
             plan.stages.iter().map(|drawn| drawn.place).chain(gates).collect();
         for (number, one) in places.iter().enumerate() {
             prop_assert!(one.x >= 40 && one.y >= 100);

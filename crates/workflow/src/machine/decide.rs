@@ -3,16 +3,16 @@
 use jiff::Timestamp;
 
 use super::draft::{Draft, add_new};
-use super::{Effects, goes_on};
-use crate::definition::Definition;
-use crate::refusal::Refusal;
-use crate::state::{StageState, State, Word};
-use crate::ways::out_of;
-use crate::words::{Asks, Decision, QaVerdict, StageStatus, WorkflowStatus};
+use super::{WorkflowEffects, goes_on};
+use crate::definition::WorkflowDefinition;
+use crate::next_actions::out_of;
+use crate::refusal::WorkflowRefusal;
+use crate::state::{RecordedDecision, StageState, WorkflowState};
+use crate::vocabulary::{Asks, Decision, QaVerdict, StageStatus, WorkflowStatus};
 
 /// Who decides, why and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice<'all> {
+pub struct PersonDecision<'all> {
     /// Who did it.
     pub by: &'all str,
     /// The reason.
@@ -21,10 +21,10 @@ pub struct Choice<'all> {
     pub at: Timestamp,
 }
 
-impl Choice<'_> {
-    fn word(&self, decision: Decision) -> Word {
+impl PersonDecision<'_> {
+    fn word(&self, decision: Decision) -> RecordedDecision {
         let note = self.note.filter(|note| !note.is_empty()).map(str::to_owned);
-        Word { decision, by: self.by.to_owned(), note, at: self.at }
+        RecordedDecision { decision, by: self.by.to_owned(), note, at: self.at }
     }
 
     fn feedback(&self, what: &str) -> Vec<String> {
@@ -40,33 +40,33 @@ impl Choice<'_> {
 
 /// Looks whether somebody can decide about a stage, and gets ready to change it.
 fn draft<'all>(
-    definition: &'all Definition,
-    state: &'all State,
+    definition: &'all WorkflowDefinition,
+    state: &'all WorkflowState,
     stage: &str,
-    choice: Choice<'_>,
-) -> Result<(Draft<'all>, StageState), Refusal> {
+    choice: PersonDecision<'_>,
+) -> Result<(Draft<'all>, StageState), WorkflowRefusal> {
     goes_on(definition, state)?;
     if choice.by.trim().is_empty() {
-        return Err(Refusal::Nobody);
+        return Err(WorkflowRefusal::Nobody);
     }
     let known = || definition.stages.iter().map(|stage| stage.name.text.clone()).collect();
-    let unknown = || Refusal::UnknownStage { name: stage.to_owned(), known: known() };
+    let unknown = || WorkflowRefusal::UnknownStage { name: stage.to_owned(), known: known() };
     let now = state.stages.get(stage).ok_or_else(unknown)?;
     Ok((Draft::new(definition, state, choice.at), now.clone()))
 }
 
-fn nothing_asked(what: &'static str, stage: &str, now: &StageState) -> Refusal {
+fn nothing_asked(what: &'static str, stage: &str, now: &StageState) -> WorkflowRefusal {
     let ways = out_of(stage, now);
-    Refusal::NothingAsked { what, stage: stage.to_owned(), status: now.status, ways }
+    WorkflowRefusal::NothingAsked { what, stage: stage.to_owned(), status: now.status, ways }
 }
 
 /// Lets a stage go on that a person was asked about.
 pub fn approve(
-    definition: &Definition,
-    state: &State,
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
     stage: &str,
-    choice: Choice<'_>,
-) -> Result<(State, Effects), Refusal> {
+    choice: PersonDecision<'_>,
+) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal> {
     let (mut draft, now) = draft(definition, state, stage, choice)?;
     if now.asks != Some(Asks::Approval) {
         return Err(nothing_asked("to approve", stage, &now));
@@ -82,11 +82,11 @@ pub fn approve(
 
 /// Sends a stage back that a person was asked about. One that has not begun is blocked.
 pub fn reject(
-    definition: &Definition,
-    state: &State,
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
     stage: &str,
-    choice: Choice<'_>,
-) -> Result<(State, Effects), Refusal> {
+    choice: PersonDecision<'_>,
+) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal> {
     let (mut draft, now) = draft(definition, state, stage, choice)?;
     if now.asks != Some(Asks::Approval) {
         return Err(nothing_asked("to approve", stage, &now));
@@ -116,12 +116,12 @@ pub fn reject(
 ///
 /// Bugs that block can be mended, or the workflow ended; they are not deployed.
 pub fn choose(
-    definition: &Definition,
-    state: &State,
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
     stage: &str,
     decision: Decision,
-    choice: Choice<'_>,
-) -> Result<(State, Effects), Refusal> {
+    choice: PersonDecision<'_>,
+) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal> {
     if decision == Decision::Abort {
         draft(definition, state, stage, choice)?;
         return abort(definition, state, choice);
@@ -155,11 +155,11 @@ pub fn choose(
 
 /// Has a stage tried again that is blocked or failed.
 pub fn retry(
-    definition: &Definition,
-    state: &State,
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
     stage: &str,
-    choice: Choice<'_>,
-) -> Result<(State, Effects), Refusal> {
+    choice: PersonDecision<'_>,
+) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal> {
     let (mut draft, now) = draft(definition, state, stage, choice)?;
     if !matches!(now.status, StageStatus::Blocked | StageStatus::Failed) {
         return Err(nothing_asked("to try again", stage, &now));
@@ -173,11 +173,11 @@ pub fn retry(
 
 /// Has a stage done again that was begun before, and all that came after it.
 pub fn rollback(
-    definition: &Definition,
-    state: &State,
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
     stage: &str,
-    choice: Choice<'_>,
-) -> Result<(State, Effects), Refusal> {
+    choice: PersonDecision<'_>,
+) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal> {
     let (mut draft, now) = draft(definition, state, stage, choice)?;
     if now.attempts == 0 || now.status == StageStatus::RolledBack {
         return Err(nothing_asked("to roll back to", stage, &now));
@@ -189,16 +189,16 @@ pub fn rollback(
 
 /// Ends a workflow.
 pub fn abort(
-    definition: &Definition,
-    state: &State,
-    choice: Choice<'_>,
-) -> Result<(State, Effects), Refusal> {
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
+    choice: PersonDecision<'_>,
+) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal> {
     goes_on(definition, state)?;
     if state.status == WorkflowStatus::Completed {
-        return Err(Refusal::Over(state.status));
+        return Err(WorkflowRefusal::Over(state.status));
     }
     if choice.by.trim().is_empty() {
-        return Err(Refusal::Nobody);
+        return Err(WorkflowRefusal::Nobody);
     }
     let mut draft = Draft::new(definition, state, choice.at);
     draft.tell("aborted", None, Some(choice.by), choice.note);

@@ -2,25 +2,29 @@
 
 use jiff::Timestamp;
 
-use super::{Effects, Invocation, next};
-use crate::definition::{Definition, StageDefinition};
+use super::{Invocation, WorkflowEffects, next};
+use crate::definition::{StageDefinition, WorkflowDefinition};
 use crate::findings::Findings;
-use crate::state::{HistoryLine, StageState, State};
-use crate::words::{OnFailure, StageStatus};
+use crate::state::{HistoryLine, StageState, WorkflowState};
+use crate::vocabulary::{OnFailure, StageStatus};
 
 /// So many lines of what happened are kept.
 const LINES: usize = 1_000;
 
 pub(super) struct Draft<'all> {
-    pub definition: &'all Definition,
-    pub state: State,
+    pub definition: &'all WorkflowDefinition,
+    pub state: WorkflowState,
     pub at: Timestamp,
-    before: &'all State,
+    before: &'all WorkflowState,
     told: Vec<HistoryLine>,
 }
 
 impl<'all> Draft<'all> {
-    pub fn new(definition: &'all Definition, before: &'all State, at: Timestamp) -> Self {
+    pub fn new(
+        definition: &'all WorkflowDefinition,
+        before: &'all WorkflowState,
+        at: Timestamp,
+    ) -> Self {
         Self { definition, state: before.clone(), at, before, told: Vec::new() }
     }
 
@@ -37,11 +41,11 @@ impl<'all> Draft<'all> {
     }
 
     /// Goes on as far as it can, and hands out what became of it.
-    pub fn finish(mut self) -> (State, Effects) {
+    pub fn finish(mut self) -> (WorkflowState, WorkflowEffects) {
         self.settle();
         let Self { definition, mut state, at, before, told } = self;
         if state == *before && told.is_empty() {
-            return (state, Effects { is_unchanged: true, ..Effects::default() });
+            return (state, WorkflowEffects { is_unchanged: true, ..WorkflowEffects::default() });
         }
         state.revision = before.revision + 1;
         // Clocks may go back; the state does not.
@@ -57,8 +61,12 @@ impl<'all> Draft<'all> {
             let was = before.stages.get(name).and_then(|stage| stage.asks);
             (was != Some(asks)).then(|| (name.clone(), asks))
         });
-        let effects =
-            Effects { invoke: invoke.collect(), ask: ask.collect(), told, is_unchanged: false };
+        let effects = WorkflowEffects {
+            invoke: invoke.collect(),
+            ask: ask.collect(),
+            told,
+            is_unchanged: false,
+        };
         (state, effects)
     }
 

@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use super::draft::Draft;
-use crate::definition::{Definition, ReviewDefinition, StageDefinition};
-use crate::state::{ReviewState, StageState, State};
-use crate::words::{
+use crate::definition::{ReviewDefinition, StageDefinition, WorkflowDefinition};
+use crate::state::{ReviewState, StageState, WorkflowState};
+use crate::vocabulary::{
     Asks, Decision, QaVerdict, ReviewStatus, StageStatus, Verdict, When, WorkflowStatus,
 };
-use anyhook_flow::runbook::Name;
+use anyhook_flow::runbook::SpannedName;
 
 /// Returns the reviews that a stage is to have.
 pub fn reviews<'all>(
-    definition: &'all Definition,
-    state: &State,
+    definition: &'all WorkflowDefinition,
+    state: &WorkflowState,
     stage: &StageDefinition,
 ) -> Vec<&'all ReviewDefinition> {
-    let is_meant = |names: &[Name]| {
+    let is_meant = |names: &[SpannedName]| {
         definition.all_named(names).iter().any(|other| other.name.text == stage.name.text)
     };
     let risk = state.risk();
@@ -37,7 +37,7 @@ pub fn reviews<'all>(
 }
 
 /// Tells whether a person is to be asked for approval.
-pub fn needs_approval(state: &State, stage: &StageDefinition, when: When) -> bool {
+pub fn needs_approval(state: &WorkflowState, stage: &StageDefinition, when: When) -> bool {
     stage.approval.as_ref().is_some_and(|rule| {
         rule.when == when
             && (rule.modes.is_empty()
@@ -259,7 +259,10 @@ impl Draft<'_> {
 }
 
 /// Returns the agents of the stages that come directly after one.
-pub fn followers<'all>(definition: &'all Definition, stage: &StageDefinition) -> Vec<&'all str> {
+pub fn followers<'all>(
+    definition: &'all WorkflowDefinition,
+    stage: &StageDefinition,
+) -> Vec<&'all str> {
     let is_after = |other: &&StageDefinition| {
         definition.before(other).iter().any(|before| before.name.text == stage.name.text)
     };

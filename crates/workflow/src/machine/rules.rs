@@ -1,33 +1,36 @@
 //! Rules that change while a workflow goes.
 
 use super::draft::Draft;
-use super::{Choice, Effects};
-use crate::definition::Definition;
+use super::{PersonDecision, WorkflowEffects};
+use crate::definition::WorkflowDefinition;
 use crate::digest;
-use crate::refusal::Refusal;
-use crate::state::State;
-use crate::words::WorkflowStatus;
+use crate::refusal::WorkflowRefusal;
+use crate::state::WorkflowState;
+use crate::vocabulary::WorkflowStatus;
 
 /// Has a workflow go on by the rules as they are now: a person takes them.
 ///
 /// Nothing changes if they are those by which it goes.
 pub fn accept_rules(
-    definition: &Definition,
-    state: &State,
-    choice: Choice<'_>,
-) -> Result<(State, Effects), Refusal> {
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
+    choice: PersonDecision<'_>,
+) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal> {
     if let Some(why) = state.names_fit(definition) {
-        return Err(Refusal::OtherDefinition(why));
+        return Err(WorkflowRefusal::OtherDefinition(why));
     }
     if state.status == WorkflowStatus::Aborted {
-        return Err(Refusal::Over(state.status));
+        return Err(WorkflowRefusal::Over(state.status));
     }
     if choice.by.trim().is_empty() {
-        return Err(Refusal::Nobody);
+        return Err(WorkflowRefusal::Nobody);
     }
     let rules = Some(digest::rules(definition));
     if state.rules == rules {
-        return Ok((state.clone(), Effects { is_unchanged: true, ..Effects::default() }));
+        return Ok((
+            state.clone(),
+            WorkflowEffects { is_unchanged: true, ..WorkflowEffects::default() },
+        ));
     }
     let mut draft = Draft::new(definition, state, choice.at);
     draft.state.rules = rules;

@@ -10,19 +10,19 @@ use serde_json::Value;
 
 use super::draft::Draft;
 use super::gate::followers;
-use super::{Artifacts, Effects, OwnSchemas, goes_on, next};
-use crate::definition::{Definition, StageDefinition};
-use crate::refusal::Refusal;
-use crate::schemas::{Fault, Kind, validate};
-use crate::state::State;
-use crate::words::{Mode, Risk, SignalStatus, StageStatus};
-use artifacts::{Made, artifacts, digests};
+use super::{Artifacts, OwnSchemas, WorkflowEffects, goes_on, next};
+use crate::definition::{StageDefinition, WorkflowDefinition};
+use crate::refusal::WorkflowRefusal;
+use crate::schemas::{ArtifactKind, SchemaViolation, validate};
+use crate::state::WorkflowState;
+use crate::vocabulary::{Mode, Risk, SignalStatus, StageStatus};
+use artifacts::{ValidArtifact, artifacts, digests};
 use bugs::{check_tests, merge_tests};
 use review::of_review;
 
 /// What comes with a signal.
 #[derive(Clone, Copy, Debug)]
-pub struct Submission<'all> {
+pub struct SignalSubmission<'all> {
     /// The signal.
     pub signal: &'all Value,
     /// The artifacts that it names.
@@ -35,7 +35,7 @@ pub struct Submission<'all> {
 
 /// A signal that is valid.
 #[derive(Debug, Deserialize)]
-struct Signal {
+struct ValidSignal {
     id: String,
     agent: String,
     stage: String,
@@ -56,7 +56,7 @@ struct Signal {
     reviewed_stage: Option<String>,
 }
 
-impl Signal {
+impl ValidSignal {
     fn next_agents(&self) -> Vec<String> {
         match &self.next_agent_required {
             Some(Value::String(agent)) => vec![agent.clone()],
@@ -80,18 +80,23 @@ impl Signal {
 ///
 /// The same signal twice changes nothing.
 pub fn complete(
-    definition: &Definition,
-    state: &State,
-    submission: Submission<'_>,
-) -> Result<(State, Effects), Refusal> {
-    let faults = validate(Kind::SIGNAL, submission.signal);
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
+    submission: SignalSubmission<'_>,
+) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal> {
+    let faults = validate(ArtifactKind::SIGNAL, submission.signal);
     if !faults.is_empty() {
-        return Err(Refusal::Signal(faults));
+        return Err(WorkflowRefusal::Signal(faults));
     }
-    let signal: Signal = serde_json::from_value(submission.signal.clone())
-        .map_err(|error| Refusal::Signal(vec![Fault::new("", error.to_string())]))?;
+    let signal: ValidSignal =
+        serde_json::from_value(submission.signal.clone()).map_err(|error| {
+            WorkflowRefusal::Signal(vec![SchemaViolation::new("", error.to_string())])
+        })?;
     if state.signals.contains(&signal.id) {
-        return Ok((state.clone(), Effects { is_unchanged: true, ..Effects::default() }));
+        return Ok((
+            state.clone(),
+            WorkflowEffects { is_unchanged: true, ..WorkflowEffects::default() },
+        ));
     }
     goes_on(definition, state)?;
     let mut draft = Draft::new(definition, state, submission.at);
@@ -102,7 +107,7 @@ pub fn complete(
     } else {
         let stages = definition.stages.iter().map(|stage| stage.name.text.clone());
         let reviews = definition.reviews.iter().map(|review| review.name.text.clone());
-        return Err(Refusal::UnknownStage {
+        return Err(WorkflowRefusal::UnknownStage {
             name: signal.stage,
             known: stages.chain(reviews).collect(),
         });
@@ -111,11 +116,11 @@ pub fn complete(
     Ok(draft.finish())
 }
 
-fn is_owner(signal: &Signal, owner: &str) -> Result<(), Refusal> {
+fn is_owner(signal: &ValidSignal, owner: &str) -> Result<(), WorkflowRefusal> {
     if signal.agent == owner {
         return Ok(());
     }
-    Err(Refusal::NotOwner {
+    Err(WorkflowRefusal::NotOwner {
         stage: signal.stage.clone(),
         owner: owner.to_owned(),
         agent: signal.agent.clone(),
@@ -125,9 +130,9 @@ fn is_owner(signal: &Signal, owner: &str) -> Result<(), Refusal> {
 fn of_stage(
     draft: &mut Draft<'_>,
     stage: &StageDefinition,
-    signal: &Signal,
-    submission: Submission<'_>,
-) -> Result<(), Refusal> {
+    signal: &ValidSignal,
+    submission: SignalSubmission<'_>,
+) -> Result<(), WorkflowRefusal> {
     let definition = draft.definition;
     let name = &stage.name.text;
     is_owner(signal, &stage.agent.text)?;
@@ -136,7 +141,7 @@ fn of_stage(
         // A stage at its gate is active as well, and it is not its agent's turn.
         let working = next(definition, &draft.state).into_iter();
         let current = working.map(|one| one.stage).collect();
-        return Err(Refusal::NotCurrent { stage: name.clone(), status, current });
+        return Err(WorkflowRefusal::NotCurrent { stage: name.clone(), status, current });
     }
     let mode = mode(draft, stage, submission)?;
     let made = artifacts(definition, signal, &stage.artifacts, mode, submission)?;
@@ -183,8 +188,8 @@ fn of_stage(
 fn mode(
     draft: &Draft<'_>,
     stage: &StageDefinition,
-    submission: Submission<'_>,
-) -> Result<Option<Mode>, Refusal> {
+    submission: SignalSubmission<'_>,
+) -> Result<Option<Mode>, WorkflowRefusal> {
     let definition = draft.definition;
     let told = stage.artifacts.iter().find_map(|artifact| {
         let path = definition.path(&stage.agent.text, &artifact.file.text);
@@ -194,15 +199,15 @@ fn mode(
     let known = draft.state.execution_mode;
     let mode = if stage.after.is_empty() { told.or(known) } else { known.or(told) };
     let is_needed = stage.artifacts.iter().any(|artifact| !artifact.modes.is_empty());
-    if mode.is_none() && is_needed { Err(Refusal::NoMode) } else { Ok(mode) }
+    if mode.is_none() && is_needed { Err(WorkflowRefusal::NoMode) } else { Ok(mode) }
 }
 
-fn check_modes(made: &[Made<'_>], mode: Option<Mode>) -> Result<(), Refusal> {
+fn check_modes(made: &[ValidArtifact<'_>], mode: Option<Mode>) -> Result<(), WorkflowRefusal> {
     for one in made {
         if let (Some(told), Some(mode)) = (one.text("execution_mode").and_then(Mode::find), mode)
             && told != mode
         {
-            return Err(Refusal::OtherMode { path: one.path.clone(), told, mode });
+            return Err(WorkflowRefusal::OtherMode { path: one.path.clone(), told, mode });
         }
     }
     Ok(())
@@ -210,29 +215,30 @@ fn check_modes(made: &[Made<'_>], mode: Option<Mode>) -> Result<(), Refusal> {
 
 /// Looks whether those can come next who are said to.
 fn check_next(
-    definition: &Definition,
+    definition: &WorkflowDefinition,
     stage: &StageDefinition,
-    signal: &Signal,
-) -> Result<(), Refusal> {
+    signal: &ValidSignal,
+) -> Result<(), WorkflowRefusal> {
     let reviewers = definition.reviews.iter().map(|review| review.agent.text.as_str());
     let mut possible = followers(definition, stage);
     possible.extend(reviewers);
     match signal.next_agents().into_iter().find(|agent| !possible.contains(&agent.as_str())) {
         Some(agent) => {
             let possible = possible.into_iter().map(str::to_owned).collect();
-            Err(Refusal::NotNext { agent, stage: stage.name.text.clone(), possible })
+            Err(WorkflowRefusal::NotNext { agent, stage: stage.name.text.clone(), possible })
         }
         None => Ok(()),
     }
 }
 
 /// Looks whether what is said to be done is deployed, if that is what it is about.
-fn check_deployed(signal: &Signal, made: &[Made<'_>]) -> Result<(), Refusal> {
-    let reports = made.iter().filter(|one| one.kind == Some(Kind::DEVOPS) && signal.is_done());
+fn check_deployed(signal: &ValidSignal, made: &[ValidArtifact<'_>]) -> Result<(), WorkflowRefusal> {
+    let reports =
+        made.iter().filter(|one| one.kind == Some(ArtifactKind::DEVOPS) && signal.is_done());
     for report in reports {
         let told = report.text("status").unwrap_or_default();
         if told != "deployed" {
-            return Err(Refusal::NotDeployed {
+            return Err(WorkflowRefusal::NotDeployed {
                 stage: signal.stage.clone(),
                 path: report.path.clone(),
                 told: told.to_owned(),
@@ -243,13 +249,13 @@ fn check_deployed(signal: &Signal, made: &[Made<'_>]) -> Result<(), Refusal> {
 }
 
 /// Returns the risk that a signal and its artifacts tell.
-fn told_risk(signal: &Signal, made: &[Made<'_>]) -> Option<Risk> {
+fn told_risk(signal: &ValidSignal, made: &[ValidArtifact<'_>]) -> Option<Risk> {
     let of_artifacts = made.iter().filter_map(|one| one.text("risk_level").and_then(Risk::find));
     of_artifacts.chain(signal.risk_level).max()
 }
 
 /// Takes the risk in that a stage or a review tells: nobody makes it less than another has said.
-fn merge_risk(draft: &mut Draft<'_>, signal: &Signal, made: &[Made<'_>]) {
+fn merge_risk(draft: &mut Draft<'_>, signal: &ValidSignal, made: &[ValidArtifact<'_>]) {
     let known = &mut draft.state.safety_and_governance.risk_level;
     *known = match (*known, told_risk(signal, made)) {
         (None | Some(Risk::Unknown), told @ Some(_)) => told,

@@ -2,28 +2,28 @@
 
 mod bugs;
 mod ended;
+mod next_actions;
 mod persons;
 mod random;
+mod retries;
 mod reviews;
 mod rules;
+mod send_back_reasons;
 mod signals;
-mod told_why;
-mod trying;
-mod ways;
 
 use serde_json::json;
 
 use super::*;
 use crate::definition::SchemaChoice;
-use crate::schemas::Kind;
+use crate::schemas::ArtifactKind;
 use crate::testing::{DEFAULT, read};
-use crate::words::Decision;
+use crate::vocabulary::Decision;
 
 pub(super) fn time(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).unwrap()
 }
 
-pub(crate) fn fixture(kind: Kind) -> Value {
+pub(crate) fn fixture(kind: ArtifactKind) -> Value {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/fixtures");
     let text = std::fs::read_to_string(format!("{folder}/{kind}.json")).unwrap();
     serde_json::from_str(&text).unwrap()
@@ -32,9 +32,9 @@ pub(crate) fn fixture(kind: Kind) -> Value {
 /// A workflow that goes on as tests want.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
-    pub definition: Definition,
-    pub state: State,
-    pub effects: Effects,
+    pub definition: WorkflowDefinition,
+    pub state: WorkflowState,
+    pub effects: WorkflowEffects,
     pub files: Artifacts,
     pub signals: u32,
 }
@@ -49,8 +49,11 @@ impl Run {
         let reading = read(text);
         assert_eq!(reading.findings, []);
         let definition = reading.definition;
-        let (state, effects) =
-            start(&definition, Start { id: "w1".to_owned(), ..Start::default() }, time(0));
+        let (state, effects) = start(
+            &definition,
+            NewWorkflow { id: "w1".to_owned(), ..NewWorkflow::default() },
+            time(0),
+        );
         let mut files = Artifacts::new();
         let stages = definition.stages.iter().map(|one| (&one.agent, &one.artifacts));
         let reviews = definition.reviews.iter().map(|one| (&one.agent, &one.artifacts));
@@ -66,7 +69,7 @@ impl Run {
                 if kind.name() == "pm-output" {
                     map.insert("risk_level".to_owned(), json!(risk));
                 }
-                if kind == Kind::QA {
+                if kind == ArtifactKind::QA {
                     map.insert("verdict".to_owned(), json!("approve"));
                 }
                 files.insert(definition.path(&agent.text, &artifact.file.text), value);
@@ -103,19 +106,19 @@ impl Run {
             "output_artifacts": paths})
     }
 
-    pub fn try_send(&mut self, signal: &Value) -> Result<(), Refusal> {
+    pub fn try_send(&mut self, signal: &Value) -> Result<(), WorkflowRefusal> {
         let at = time(i64::from(self.signals));
         let schemas = OwnSchemas::new();
-        let submission = Submission { signal, artifacts: &self.files, schemas: &schemas, at };
+        let submission = SignalSubmission { signal, artifacts: &self.files, schemas: &schemas, at };
         let (state, effects) = complete(&self.definition, &self.state, submission)?;
         self.take(state, effects);
         Ok(())
     }
 
     /// Goes on with what became of it.
-    pub fn take(&mut self, state: State, effects: Effects) {
+    pub fn take(&mut self, state: WorkflowState, effects: WorkflowEffects) {
         // Valid against its own schema.
-        assert_eq!(State::read(&state.to_json()).as_ref(), Ok(&state));
+        assert_eq!(WorkflowState::read(&state.to_json()).as_ref(), Ok(&state));
         assert_eq!(effects.is_unchanged, state.revision == self.state.revision);
         self.state = state;
         self.effects = effects;
@@ -186,8 +189,8 @@ impl Run {
     }
 }
 
-pub(super) fn kim(note: &str) -> Choice<'_> {
-    Choice { by: "kim", note: Some(note), at: time(1) }
+pub(super) fn kim(note: &str) -> PersonDecision<'_> {
+    PersonDecision { by: "kim", note: Some(note), at: time(1) }
 }
 
 #[test]
@@ -254,5 +257,5 @@ fn a_state_of_another_definition_is_refused() {
     let mut run = Run::new("feature", "low");
     run.definition.stages.pop();
     let signal = run.signal("requirements");
-    assert!(matches!(run.try_send(&signal), Err(Refusal::OtherDefinition(_))));
+    assert!(matches!(run.try_send(&signal), Err(WorkflowRefusal::OtherDefinition(_))));
 }

@@ -5,13 +5,16 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::draft::Draft;
-use super::{Effects, Invocation, goes_on, next};
-use crate::definition::Definition;
-use crate::refusal::Refusal;
-use crate::state::State;
+use super::{Invocation, WorkflowEffects, goes_on, next};
+use crate::definition::WorkflowDefinition;
+use crate::refusal::WorkflowRefusal;
+use crate::state::WorkflowState;
 
 /// Returns how long an agent may take, if that is limited.
-pub fn time_limit(definition: &Definition, invocation: &Invocation) -> Option<SignedDuration> {
+pub fn time_limit(
+    definition: &WorkflowDefinition,
+    invocation: &Invocation,
+) -> Option<SignedDuration> {
     let trying = match &invocation.reviewed {
         Some(_) => &definition.review(&invocation.stage)?.trying,
         None => &definition.stage(&invocation.stage)?.trying,
@@ -24,11 +27,11 @@ pub fn time_limit(definition: &Definition, invocation: &Invocation) -> Option<Si
 /// Those that are not waited for any more are left out: their signal has come, or another attempt
 /// has begun.
 pub fn late(
-    definition: &Definition,
-    state: &State,
+    definition: &WorkflowDefinition,
+    state: &WorkflowState,
     invocations: &[Invocation],
     at: Timestamp,
-) -> Result<(State, Effects), Refusal> {
+) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal> {
     goes_on(definition, state)?;
     let mut draft = Draft::new(definition, state, at);
     for one in invocations {

@@ -6,13 +6,13 @@ use super::*;
 use crate::testing::{kind, method};
 
 /// A valid sample of a kind.
-fn sample(kind: Kind) -> Value {
+fn sample(kind: ArtifactKind) -> Value {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/fixtures");
     let text = std::fs::read_to_string(format!("{folder}/{kind}.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
-fn schema(kind: Kind) -> Value {
+fn schema(kind: ArtifactKind) -> Value {
     serde_json::from_str(kind.text()).unwrap()
 }
 
@@ -39,7 +39,7 @@ fn patched(mut value: Value, pointer: &str, patch: Option<Value>) -> Value {
 fn there_are_sixteen_kinds_and_every_sample_is_valid() {
     assert_eq!(method().kinds().count(), 16);
     for kind in method().kinds() {
-        assert!(Schema::new(kind.text()).is_ok(), "{kind}");
+        assert!(ArtifactSchema::new(kind.text()).is_ok(), "{kind}");
         assert_eq!(validate(kind, &sample(kind)), [], "{kind}");
         assert_eq!(method().kind(kind.name()), Some(kind));
         assert!(schema(kind)["title"].is_string(), "{kind}");
@@ -48,7 +48,7 @@ fn there_are_sixteen_kinds_and_every_sample_is_valid() {
 
 /// Walks through a schema beside a valid sample and breaks every constraint once.
 struct Walk {
-    kind: Kind,
+    kind: ArtifactKind,
     schema: Value,
     sample: Value,
     broken: usize,
@@ -174,10 +174,10 @@ fn every_constraint_refuses_what_breaks_it() {
 #[test]
 fn what_depends_on_something_else_is_refused_too() {
     let unavailable = json!({"topic": "x", "source": "y", "status": "unavailable"});
-    let cases: &[(Kind, &[Patch], &str)] = &[
-        (Kind::QA, &[("/bugs", Some(json!([])))], "/bugs"),
+    let cases: &[(ArtifactKind, &[Patch], &str)] = &[
+        (ArtifactKind::QA, &[("/bugs", Some(json!([])))], "/bugs"),
         (
-            Kind::QA,
+            ArtifactKind::QA,
             &[("/verdict", Some(json!("major_issues"))), ("/bugs", Some(json!([])))],
             "/bugs",
         ),
@@ -196,24 +196,32 @@ fn what_depends_on_something_else_is_refused_too() {
             &[("/verdict", Some(json!("reject"))), ("/findings", Some(json!([])))],
             "/findings",
         ),
-        (Kind::SIGNAL, &[("/warnings", None)], ""),
-        (Kind::SIGNAL, &[("/warnings", Some(json!([])))], "/warnings"),
-        (Kind::SIGNAL, &[("/status", Some(json!("failed")))], ""),
+        (ArtifactKind::SIGNAL, &[("/warnings", None)], ""),
+        (ArtifactKind::SIGNAL, &[("/warnings", Some(json!([])))], "/warnings"),
+        (ArtifactKind::SIGNAL, &[("/status", Some(json!("failed")))], ""),
         (
-            Kind::SIGNAL,
+            ArtifactKind::SIGNAL,
             &[("/status", Some(json!("blocked"))), ("/reason", Some(Value::Null))],
             "/reason",
         ),
-        (Kind::SIGNAL, &[("/next_agent_required", Some(json!([])))], "/next_agent_required"),
-        (Kind::SIGNAL, &[("/next_agent_required", Some(json!([7])))], "/next_agent_required/0"),
-        (Kind::STATE, &[("/status", Some(json!("paused")))], "/paused_at"),
-        (Kind::STATE, &[("/paused_at", Some(json!("requirements")))], "/paused_at"),
-        (Kind::CONTEXT_REFRESH, &[("/summary", None)], ""),
-        (Kind::CONTEXT_REFRESH, &[("/fetched_at", Some(Value::Null))], "/fetched_at"),
-        (Kind::CONTEXT_REFRESH, &[("/status", Some(json!("unavailable")))], ""),
-        (Kind::SECOND_OPINION, &[("/verdict", Some(Value::Null))], "/verdict"),
-        (Kind::SECOND_OPINION, &[("/concerns", None)], ""),
-        (Kind::SECOND_OPINION, &[("/status", Some(json!("unavailable")))], ""),
+        (
+            ArtifactKind::SIGNAL,
+            &[("/next_agent_required", Some(json!([])))],
+            "/next_agent_required",
+        ),
+        (
+            ArtifactKind::SIGNAL,
+            &[("/next_agent_required", Some(json!([7])))],
+            "/next_agent_required/0",
+        ),
+        (ArtifactKind::STATE, &[("/status", Some(json!("paused")))], "/paused_at"),
+        (ArtifactKind::STATE, &[("/paused_at", Some(json!("requirements")))], "/paused_at"),
+        (ArtifactKind::CONTEXT_REFRESH, &[("/summary", None)], ""),
+        (ArtifactKind::CONTEXT_REFRESH, &[("/fetched_at", Some(Value::Null))], "/fetched_at"),
+        (ArtifactKind::CONTEXT_REFRESH, &[("/status", Some(json!("unavailable")))], ""),
+        (ArtifactKind::SECOND_OPINION, &[("/verdict", Some(Value::Null))], "/verdict"),
+        (ArtifactKind::SECOND_OPINION, &[("/concerns", None)], ""),
+        (ArtifactKind::SECOND_OPINION, &[("/status", Some(json!("unavailable")))], ""),
     ];
     for (kind, patches, expected) in cases {
         let value = patches
@@ -223,19 +231,19 @@ fn what_depends_on_something_else_is_refused_too() {
         let pointers: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
         assert_eq!(pointers, [*expected], "{kind} {patches:?}: {faults:?}");
     }
-    assert_eq!(validate(Kind::CONTEXT_REFRESH, &unavailable)[0].pointer, "");
+    assert_eq!(validate(ArtifactKind::CONTEXT_REFRESH, &unavailable)[0].pointer, "");
 }
 
 #[test]
 fn what_may_be_null_may_be() {
     for (kind, pointer) in [
         (kind("pm-output"), "/risk_level"),
-        (Kind::SIGNAL, "/risk_level"),
-        (Kind::SIGNAL, "/next_agent_required"),
-        (Kind::STATE, "/execution_mode"),
-        (Kind::STATE, "/safety_and_governance/risk_level"),
-        (Kind::QA, "/bugs/0/stage"),
-        (Kind::PROJECT, "/technology_stack/frontend"),
+        (ArtifactKind::SIGNAL, "/risk_level"),
+        (ArtifactKind::SIGNAL, "/next_agent_required"),
+        (ArtifactKind::STATE, "/execution_mode"),
+        (ArtifactKind::STATE, "/safety_and_governance/risk_level"),
+        (ArtifactKind::QA, "/bugs/0/stage"),
+        (ArtifactKind::PROJECT, "/technology_stack/frontend"),
     ] {
         let value = patched(sample(kind), pointer, Some(Value::Null));
         assert_eq!(validate(kind, &value), [], "{kind} {pointer}");
@@ -255,12 +263,12 @@ fn requirements_and_handover_say_the_mode() {
 
 #[test]
 fn one_context_refresh_report_is_a_list_of_one() {
-    let one = sample(Kind::CONTEXT_REFRESH);
+    let one = sample(ArtifactKind::CONTEXT_REFRESH);
     let gone = json!({"topic": "x", "source": "y", "status": "unavailable", "reason": "no server"});
-    assert_eq!(validate(Kind::CONTEXT_REFRESH, &json!([one, gone])), []);
-    assert_eq!(validate(Kind::CONTEXT_REFRESH, &json!([])), []);
+    assert_eq!(validate(ArtifactKind::CONTEXT_REFRESH, &json!([one, gone])), []);
+    assert_eq!(validate(ArtifactKind::CONTEXT_REFRESH, &json!([])), []);
     let wrong = json!([one, {"topic": "x", "source": "y"}, {"topic": 7}]);
-    let faults = validate(Kind::CONTEXT_REFRESH, &wrong);
+    let faults = validate(ArtifactKind::CONTEXT_REFRESH, &wrong);
     let pointers: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
     assert_eq!(pointers, ["/1", "/1", "/2", "/2", "/2", "/2/topic"]);
 }
@@ -271,7 +279,8 @@ fn every_fault_is_told_in_words() {
         "summary": "", "verdict": "maybe", "tests": {"total": -1, "passed": "9", "failed": 0},
         "bugs": [{"id": "B1", "title": "x", "severity": "p9"}], "surprise/~": 1,
     });
-    let words: Vec<String> = validate(Kind::QA, &value).iter().map(Fault::to_string).collect();
+    let words: Vec<String> =
+        validate(ArtifactKind::QA, &value).iter().map(SchemaViolation::to_string).collect();
     assert_eq!(
         words,
         [
@@ -283,7 +292,8 @@ fn every_fault_is_told_in_words() {
             "/verdict: is `maybe`, not one of `approve`, `needs_fixes`, `major_issues`",
         ]
     );
-    let words: Vec<String> = validate(Kind::QA, &json!([])).iter().map(Fault::to_string).collect();
+    let words: Vec<String> =
+        validate(ArtifactKind::QA, &json!([])).iter().map(SchemaViolation::to_string).collect();
     assert_eq!(words, ["/: is a list, but must be of type object"]);
 }
 
@@ -301,11 +311,11 @@ fn nothing_is_fetched() {
         "file:///etc/passwd",
         "other.json",
     ] {
-        let refused = Schema::new(&json!({"$ref": target}).to_string());
+        let refused = ArtifactSchema::new(&json!({"$ref": target}).to_string());
         assert!(matches!(refused, Err(SchemaError::Schema(_))), "{target}");
     }
-    assert!(matches!(Schema::new("{"), Err(SchemaError::Json(_))));
-    assert!(matches!(Schema::new(r#"{"type": 7}"#), Err(SchemaError::Schema(_))));
+    assert!(matches!(ArtifactSchema::new("{"), Err(SchemaError::Json(_))));
+    assert!(matches!(ArtifactSchema::new(r#"{"type": 7}"#), Err(SchemaError::Schema(_))));
     let draft = r##"{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"a": {"type": "string"}}, "$ref": "#/definitions/a"}"##;
-    assert_eq!(Schema::new(draft).unwrap().validate(&json!(7)).len(), 1);
+    assert_eq!(ArtifactSchema::new(draft).unwrap().validate(&json!(7)).len(), 1);
 }

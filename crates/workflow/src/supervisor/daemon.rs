@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use anyhook_model::daemon::{
     DecisionView, PipelineRequest, RefusalCode, Request, Response, RunPipeline,
 };
-use anyhook_model::pipeline::{PipelineView, Plan};
-use anyhook_socket::{ClientError, Folder};
+use anyhook_model::pipeline::{PipelinePlan, PipelineView};
+use anyhook_socket::{ClientError, DaemonFolder};
 
 use super::StartOptions;
-use crate::caller::Caller;
+use crate::caller::WorkflowCaller;
 use crate::error::WorkflowError;
 
 /// It may be away for so long before that is told.
@@ -20,15 +20,18 @@ const AWAY: Duration = Duration::from_secs(20);
 
 /// The daemon, as the supervisor uses it.
 #[derive(Debug)]
-pub struct Daemon<'all> {
-    caller: &'all Caller,
+pub struct DaemonHandle<'all> {
+    caller: &'all WorkflowCaller,
     options: &'all StartOptions,
-    folder: Folder,
+    folder: DaemonFolder,
     away_since: Option<Instant>,
 }
 
-impl<'all> Daemon<'all> {
-    pub fn new(caller: &'all Caller, options: &'all StartOptions) -> Result<Self, WorkflowError> {
+impl<'all> DaemonHandle<'all> {
+    pub fn new(
+        caller: &'all WorkflowCaller,
+        options: &'all StartOptions,
+    ) -> Result<Self, WorkflowError> {
         Ok(Self { caller, options, folder: caller.daemon_folder()?, away_since: None })
     }
 
@@ -67,7 +70,7 @@ impl<'all> Daemon<'all> {
     }
 
     /// Begins a pipeline. None if the daemon is away: it may have begun all the same.
-    pub fn begin(&mut self, plan: Plan) -> Result<Option<PipelineView>, WorkflowError> {
+    pub fn begin(&mut self, plan: PipelinePlan) -> Result<Option<PipelineView>, WorkflowError> {
         let environment = self.options.variables.clone();
         let run = RunPipeline { plan, environment, by: self.options.by.clone() };
         match self.request(&Request::RunPipeline(Box::new(run)))? {

@@ -11,8 +11,8 @@ use std::num::NonZeroU32;
 use anyhook_engine::sha256_hex;
 use anyhook_hosts::launch;
 use anyhook_model::pipeline::{
-    AgentPlan, Command, Notify, PIPELINE_VERSION, PipelineView, Plan, Step, Work, Workspace,
-    WorkspaceKind,
+    AgentPlan, PIPELINE_VERSION, PipelineNotices, PipelinePlan, PipelineStep, PipelineView,
+    StepCommand, StepWork, Workspace, WorkspaceKind,
 };
 use anyhook_model::reaction::{Action, Attempts, Reactions, Verb};
 
@@ -22,7 +22,7 @@ use crate::caller::{WORKFLOW_AGENT, WORKFLOW_CONTEXT};
 use crate::error::WorkflowError;
 use crate::machine::Invocation;
 use crate::project::Project;
-use crate::state::State;
+use crate::state::WorkflowState;
 
 /// The beginning of the names of a workflow's pipelines.
 const NAME: &str = "workflow/";
@@ -52,7 +52,7 @@ impl Starter<'_> {
 
     /// Looks whether everybody can be started who is still to work. Whether reviewers are depends on
     /// what comes.
-    pub fn check(&self, state: &State) -> Result<(), WorkflowError> {
+    pub fn check(&self, state: &WorkflowState) -> Result<(), WorkflowError> {
         let is_to_do = |name: &str| state.stages.get(name).is_some_and(|stage| !stage.is_passed());
         let stages = self.project.definition.stages.iter();
         let mut to_do = stages.filter(|stage| is_to_do(&stage.name.text));
@@ -60,7 +60,11 @@ impl Starter<'_> {
     }
 
     /// Returns the pipeline that has an agent work.
-    pub fn plan(&self, state: &State, work: &Invocation) -> Result<Plan, WorkflowError> {
+    pub fn plan(
+        &self,
+        state: &WorkflowState,
+        work: &Invocation,
+    ) -> Result<PipelinePlan, WorkflowError> {
         let run = self.command(&work.agent)?;
         let root = self.project.root.to_string_lossy().into_owned();
         let file = self.project.file.as_ref();
@@ -70,21 +74,21 @@ impl Starter<'_> {
             name: work.agent.clone(),
             host: launch::of_command(&run).map(str::to_owned),
             places_prompt: run.contains(PROMPT),
-            run: Command { text: run, values: BTreeMap::new() },
+            run: StepCommand { text: run, values: BTreeMap::new() },
             prompt: Some(self.runnable(&self.prompt(state, work)?)),
             env: Self::variables(&work.agent),
             cwd: root.clone(),
             reactions: self.reactions(work),
             gate_values: BTreeMap::new(),
         };
-        let step = Step {
+        let step = PipelineStep {
             name: work.stage.clone(),
-            work: Work::Agent(Box::new(agent)),
+            work: StepWork::Agent(Box::new(agent)),
             on_done: None,
             on_fail: None,
             on_cancel: None,
         };
-        Ok(Plan {
+        Ok(PipelinePlan {
             v: PIPELINE_VERSION,
             id: anyhook_engine::new_id(),
             name: format!("{NAME}{}", work.stage),
@@ -104,7 +108,7 @@ impl Starter<'_> {
                 base: None,
             },
             steps: vec![step],
-            notify: Notify::default(),
+            notify: PipelineNotices::default(),
             on_done: None,
             on_fail: None,
             on_cancel: None,
@@ -132,7 +136,7 @@ impl Starter<'_> {
     }
 
     /// Returns what an agent is told.
-    fn prompt(&self, state: &State, work: &Invocation) -> Result<String, WorkflowError> {
+    fn prompt(&self, state: &WorkflowState, work: &Invocation) -> Result<String, WorkflowError> {
         let text = briefing::text(self.project, state, &work.agent)?;
         let signal = self.project.signal_path(&work.agent);
         let more = format!(

@@ -9,9 +9,9 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::caller::Caller;
+use crate::caller::WorkflowCaller;
 use crate::testing::method;
-use crate::words::WorkflowStatus;
+use crate::vocabulary::WorkflowStatus;
 
 /// A project whose workflow was begun, and the folder that it is in.
 fn begun() -> (TempDir, Project) {
@@ -26,7 +26,7 @@ fn project() -> (TempDir, Project) {
     let root = folder.path().join("project");
     fs::create_dir(&root).unwrap();
     let state = folder.path().join("state");
-    let caller = Caller {
+    let caller = WorkflowCaller {
         places: Places {
             managed: folder.path().join("managed"),
             user: None,
@@ -107,15 +107,15 @@ fn what_is_refused_leaves_no_trace() {
     let mut signal = requirements(&project);
     signal["stage"] = json!("architecture");
     let error = project.submit(signal.clone()).unwrap_err();
-    assert!(matches!(error, WorkflowError::Refused(Refusal::NotOwner { .. })), "{error}");
+    assert!(matches!(error, WorkflowError::Refused(WorkflowRefusal::NotOwner { .. })), "{error}");
 
     signal["stage"] = json!("requirements");
     project.caller.agent = Some("qa-engineer".to_owned());
     let error = project.submit(signal).unwrap_err();
     assert!(matches!(error, WorkflowError::SpeaksForAnother { .. }), "{error}");
 
-    let error = project.change(|_| Err(Refusal::Nobody)).unwrap_err();
-    assert!(matches!(error, WorkflowError::Refused(Refusal::Nobody)), "{error}");
+    let error = project.change(|_| Err(WorkflowRefusal::Nobody)).unwrap_err();
+    assert!(matches!(error, WorkflowError::Refused(WorkflowRefusal::Nobody)), "{error}");
     assert_eq!(fs::read(project.state_file()).unwrap(), state);
     assert_eq!(journaled(&project), journal);
     assert!(!project.previous_file().exists());
@@ -142,7 +142,7 @@ fn an_agent_whose_turn_it_is_hands_in_what_it_wrote_down() {
 fn a_state_that_cannot_be_read_is_replaced_and_kept() {
     let (_folder, project) = begun();
     fs::write(project.state_file(), "{").unwrap();
-    assert!(project.change(|_| Err(Refusal::Nobody)).is_err());
+    assert!(project.change(|_| Err(WorkflowRefusal::Nobody)).is_err());
     let replaced = project.replace(Replacement::Fresh, "ann", Some("damaged")).unwrap();
     assert_eq!(replaced.changed.state.status, WorkflowStatus::Running);
     let kept = project.root.join(replaced.kept.unwrap());

@@ -6,7 +6,7 @@ use super::super::package::PROGRAMS;
 use super::super::platform::Libc;
 
 /// A kind of package. Paths are relative to the account's folder.
-pub struct Kind {
+pub struct PackageKind {
     pub name: &'static str,
     /// The programs in it.
     pub libc: Libc,
@@ -27,8 +27,8 @@ pub struct Kind {
 const USUAL_ZSH: &str = "zsh/site-functions";
 
 /// Every kind.
-pub const KINDS: [Kind; 5] = [
-    Kind {
+pub const KINDS: [PackageKind; 5] = [
+    PackageKind {
         name: "musl archive",
         libc: Libc::Musl,
         section: "Archive",
@@ -38,7 +38,7 @@ pub const KINDS: [Kind; 5] = [
         completions: "home/.local/share",
         zsh: USUAL_ZSH,
     },
-    Kind {
+    PackageKind {
         name: "gnu archive",
         libc: Libc::Gnu,
         section: "Archive",
@@ -48,7 +48,7 @@ pub const KINDS: [Kind; 5] = [
         completions: "home/.local/share",
         zsh: USUAL_ZSH,
     },
-    Kind {
+    PackageKind {
         name: "npm",
         libc: Libc::Musl,
         section: "npm",
@@ -58,7 +58,7 @@ pub const KINDS: [Kind; 5] = [
         completions: "npm/lib/node_modules/anyhook/share",
         zsh: USUAL_ZSH,
     },
-    Kind {
+    PackageKind {
         name: "Python",
         libc: Libc::Musl,
         section: "Python",
@@ -68,7 +68,7 @@ pub const KINDS: [Kind; 5] = [
         completions: "home/.venvs/anyhook/share",
         zsh: USUAL_ZSH,
     },
-    Kind {
+    PackageKind {
         name: "Debian",
         libc: Libc::Musl,
         section: "Debian",
@@ -80,7 +80,7 @@ pub const KINDS: [Kind; 5] = [
     },
 ];
 
-impl Kind {
+impl PackageKind {
     /// The files that must be there when it is installed, and gone when it is not.
     pub fn files(&self) -> Vec<PathBuf> {
         let (pages, ending) = self.manual;

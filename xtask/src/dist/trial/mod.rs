@@ -14,32 +14,32 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 
 use self::account::Account;
-use self::kinds::{KINDS, Kind};
-use self::page::Page;
+use self::kinds::{KINDS, PackageKind};
+use self::page::TrialPage;
 use super::package::PROGRAMS;
 use super::platform::Libc;
-use crate::suites::Outcome;
+use crate::suites::SuiteOutcome;
 use crate::{Workspace, tools};
 
 /// Makes the packages with static programs and tries each of them.
-pub fn suite(workspace: &Workspace) -> Result<Outcome> {
+pub fn suite(workspace: &Workspace) -> Result<SuiteOutcome> {
     try_all(workspace, Libc::Musl)
 }
 
 /// Makes the archive with dynamic programs and tries it.
-pub fn suite_gnu(workspace: &Workspace) -> Result<Outcome> {
+pub fn suite_gnu(workspace: &Workspace) -> Result<SuiteOutcome> {
     try_all(workspace, Libc::Gnu)
 }
 
-fn try_all(workspace: &Workspace, libc: Libc) -> Result<Outcome> {
+fn try_all(workspace: &Workspace, libc: Libc) -> Result<SuiteOutcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_PACKAGES) {
-        return Ok(Outcome::Skipped(format!("{error:#}")));
+        return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
     }
     if let Err(error) = tools::ensure_programs(&tools::FOR_STATIC) {
-        return Ok(Outcome::Skipped(format!("{error:#}")));
+        return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
     }
     if let Err(error) = tools::ensure_venv().and_then(|()| tools::ensure(&tools::MATURIN)) {
-        return Ok(Outcome::Skipped(format!("{error:#}")));
+        return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
     }
     let out = super::default_folder(workspace);
     // What an earlier version left would be installed in place of this one's.
@@ -48,7 +48,7 @@ fn try_all(workspace: &Workspace, libc: Libc) -> Result<Outcome> {
     }
     super::make(workspace, &out, &[libc])?;
 
-    let page = Page::read(workspace)?;
+    let page = TrialPage::read(workspace)?;
     let mut times = Vec::new();
     let checked = Account::new(&out)?;
     checked.play(&page.only("Check what you have")?)?;
@@ -66,11 +66,11 @@ fn try_all(workspace: &Workspace, libc: Libc) -> Result<Outcome> {
     for (name, time) in times {
         println!("{name}: installed, run and taken away in {:.1} s", time.as_secs_f64());
     }
-    Ok(Outcome::Passed)
+    Ok(SuiteOutcome::Passed)
 }
 
 /// Installs a package, uses it, takes it away.
-fn try_out(account: &Account, kind: &Kind, page: &Page) -> Result<()> {
+fn try_out(account: &Account, kind: &PackageKind, page: &TrialPage) -> Result<()> {
     let [install, uninstall] = page.pair(kind.section)?;
     account.play(&(kind.adapt)(&install))?;
     for file in kind.files() {

@@ -12,7 +12,7 @@ const FENCE: &str = "```sh dist";
 
 /// The page.
 #[derive(Debug)]
-pub struct Page {
+pub struct TrialPage {
     sections: Vec<Section>,
 }
 
@@ -22,7 +22,7 @@ struct Section {
     blocks: Vec<String>,
 }
 
-impl Page {
+impl TrialPage {
     /// Reads it from the repository.
     pub fn read(workspace: &Workspace) -> Result<Self> {
         let text = fs::read_to_string(workspace.root.join(PATH))
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn blocks_belong_to_the_heading_above_them() {
-        let page = Page::parse("# P\n## A\n```sh dist\none\ntwo\n```\n```sh\nno\n```\n## B\n");
+        let page = TrialPage::parse("# P\n## A\n```sh dist\none\ntwo\n```\n```sh\nno\n```\n## B\n");
         assert_eq!(page.only("A").unwrap(), "one\ntwo");
         assert!(page.only("B").is_err());
         assert!(page.pair("A").is_err());
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn every_block_of_the_page_is_run() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let page = Page::parse(&fs::read_to_string(root.join(PATH)).unwrap());
+        let page = TrialPage::parse(&fs::read_to_string(root.join(PATH)).unwrap());
         let mut run: BTreeSet<_> = KINDS.iter().map(|kind| kind.section).collect();
         run.insert("Check what you have");
         for section in page.sections.iter().filter(|section| !section.blocks.is_empty()) {

@@ -4,26 +4,31 @@ use anyhook_hosts::HostSpec;
 use anyhook_model::exit_code;
 use anyhook_model::report::changes::{AddReport, PlacedCommand, PlacedHook};
 
-use super::{AddArgs, Ended};
+use super::{AddArgs, CommandResult};
 use crate::agents as machine;
 use crate::environment::{Environment, shown};
-use crate::error::Trouble;
-use crate::packs::place::{self, CommandPlace, HookPlace, Standing};
-use crate::packs::{Pack, agents, put};
-use crate::person::{Outcome, agent_above, journal, watched};
+use crate::error::CommandError;
+use crate::human_only::{CommandOutcome, agent_above, journal, watched};
+use crate::packs::status::{self, CommandPlace, HookPlace, PackStatus};
+use crate::packs::{Pack, agents, apply};
 use crate::ui::{Out, Tone, counted};
 
-pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(
+    pack: &Pack,
+    arguments: &AddArgs,
+    environment: &Environment,
+    out: &mut Out,
+) -> CommandResult {
     let hooks_folder = arguments.level.hooks_folder(environment)?;
     let scope = machine::scope(environment, arguments.level.project)?;
     let chosen = agents::chosen(&arguments.agent, &scope, environment)?;
-    let hooks = place::hooks(pack, &hooks_folder);
-    let commands = place::commands(pack, &chosen, &scope);
+    let hooks = status::hooks(pack, &hooks_folder);
+    let commands = status::commands(pack, &chosen, &scope);
     refuse(pack, &hooks, &commands, environment)?;
     let agent = agent_above(environment);
-    put::put(&hooks_folder, &hooks, &commands, agent.is_some())?;
+    apply::put(&hooks_folder, &hooks, &commands, agent.is_some())?;
     if let Some(agent) = &agent {
-        journal("add", &Outcome::InShadow(agent), environment);
+        journal("add", &CommandOutcome::InShadow(agent), environment);
     }
     if arguments.json {
         let report = report(pack, &hooks, &commands, arguments, agent.is_some());
@@ -33,7 +38,7 @@ pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mu
 
     tell_of_hooks(&hooks, &shown(&hooks_folder, &environment.places), out)?;
     for command in &commands {
-        let word = if command.standing == Standing::Same { "has " } else { "gets " };
+        let word = if command.standing == PackStatus::Same { "has " } else { "gets " };
         out.line(&[
             (Tone::Strong, command.agent.title),
             (Tone::Plain, " "),
@@ -77,12 +82,12 @@ fn report(
     arguments: &AddArgs,
     shadow: bool,
 ) -> AddReport {
-    let added = hooks.iter().filter(|place| place.standing != Standing::Same);
+    let added = hooks.iter().filter(|place| place.standing != PackStatus::Same);
     let hook = |place: &HookPlace<'_>| PlacedHook {
         name: place.hook.name().to_owned(),
         folder: place.folder.to_string_lossy().into_owned(),
     };
-    let new = commands.iter().filter(|place| place.standing != Standing::Same);
+    let new = commands.iter().filter(|place| place.standing != PackStatus::Same);
     let command = |place: &CommandPlace<'_>| PlacedCommand {
         agent: place.agent.id().to_owned(),
         call: place.file.call.clone(),
@@ -99,7 +104,7 @@ fn report(
 
 /// Says how many hooks there are now, and how many were there before.
 fn tell_of_hooks(hooks: &[HookPlace<'_>], folder: &str, out: &mut Out) -> std::io::Result<()> {
-    let there = hooks.iter().filter(|place| place.standing == Standing::Same).count();
+    let there = hooks.iter().filter(|place| place.standing == PackStatus::Same).count();
     let added = hooks.len() - there;
     if added > 0 {
         out.line(&[
@@ -128,7 +133,7 @@ fn refuse(
     hooks: &[HookPlace<'_>],
     commands: &[CommandPlace<'_>],
     environment: &Environment,
-) -> Result<(), Trouble> {
+) -> Result<(), CommandError> {
     let places = hooks.iter().map(|place| (&place.folder, place.standing, "hook"));
     let files = commands.iter().map(|place| (&place.file.path, place.standing, "command"));
     let in_the_way: Vec<_> =
@@ -139,12 +144,12 @@ fn refuse(
     let mut message = format!("`{}` cannot be added: files are in the way", pack.name);
     for (path, standing, what) in &in_the_way {
         let why = match standing {
-            Standing::Changed => "from this pack, but modified".to_owned(),
+            PackStatus::Changed => "from this pack, but modified".to_owned(),
             _ => format!("a different {what}"),
         };
         message.push_str(&format!("\n  {} ({why})", shown(path, &environment.places)));
     }
-    let all_ours = in_the_way.iter().all(|(_, standing, _)| *standing == Standing::Changed);
+    let all_ours = in_the_way.iter().all(|(_, standing, _)| *standing == PackStatus::Changed);
     let hint = if all_ours {
         format!(
             "nothing was added; `anyhook remove {}` removes the old one and keeps a copy",
@@ -153,5 +158,5 @@ fn refuse(
     } else {
         "nothing was added; move or rename them".to_owned()
     };
-    Err(Trouble::problem(message).hint(hint))
+    Err(CommandError::problem(message).hint(hint))
 }

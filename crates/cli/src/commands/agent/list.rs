@@ -10,12 +10,12 @@ use anyhook_terminal::states::agent_tone;
 use clap::Args;
 
 use super::{about, age, agents, rank};
-use crate::commands::Ended;
-use crate::commands::watch::source::{Begin, Next, Source, end_by};
+use crate::commands::CommandResult;
+use crate::commands::watch::source::{EventSource, SubscriptionStart, WatchUpdate, end_by};
 use crate::daemon::connect_if_it_runs;
 use crate::downtime;
 use crate::environment::{Environment, shown};
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::pattern::Pattern;
 use crate::ui::{Cell, Out, Tone};
 
@@ -75,7 +75,7 @@ impl ListArgs {
     }
 }
 
-pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     if arguments.watch {
         return watch(arguments, environment, out);
     }
@@ -90,7 +90,11 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
     Ok(if is_nothing { exit_code::NOTHING } else { exit_code::OK })
 }
 
-fn print(agents: &[AgentView], environment: &Environment, out: &mut Out) -> Result<(), Trouble> {
+fn print(
+    agents: &[AgentView],
+    environment: &Environment,
+    out: &mut Out,
+) -> Result<(), CommandError> {
     if agents.is_empty() {
         out.line(&[
             (Tone::Plain, "no active agents"),
@@ -121,10 +125,10 @@ fn print(agents: &[AgentView], environment: &Environment, out: &mut Out) -> Resu
 }
 
 /// Shows the agents, and again whenever something about them changes.
-fn watch(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Ended {
+fn watch(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let is_terminal = io::stdout().is_terminal() && !arguments.json;
     // Before the first look, so that no change is missed.
-    let mut source = Source::open(Begin::Now, environment)?;
+    let mut source = EventSource::open(SubscriptionStart::Now, environment)?;
     let mut last: Option<Vec<AgentView>> = None;
     loop {
         // A daemon that was ended is not started again by those who only look.
@@ -139,16 +143,16 @@ fn watch(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Ende
         let mut limit = is_terminal.then_some(TICK);
         for _ in 0..AT_ONCE {
             match source.next_within(limit)? {
-                Next::Told(_) => limit = Some(TOGETHER),
-                Next::Quiet => break,
-                Next::Closed => return Ok(exit_code::OK),
-                Next::Signal(signal) => return end_by(signal, out),
+                WatchUpdate::Told(_) => limit = Some(TOGETHER),
+                WatchUpdate::Quiet => break,
+                WatchUpdate::Closed => return Ok(exit_code::OK),
+                WatchUpdate::Signal(signal) => return end_by(signal, out),
             }
         }
     }
 }
 
-fn look(environment: &Environment) -> Result<Option<Vec<AgentView>>, Trouble> {
+fn look(environment: &Environment) -> Result<Option<Vec<AgentView>>, CommandError> {
     let Some(mut client) = connect_if_it_runs(environment)? else { return Ok(None) };
     match client.request(&Request::Agents) {
         Ok(Response::Agents(agents)) => Ok(Some(agents)),
@@ -174,7 +178,7 @@ fn draw(
     arguments: &ListArgs,
     environment: &Environment,
     out: &mut Out,
-) -> Result<(), Trouble> {
+) -> Result<(), CommandError> {
     if arguments.json {
         out.text(&to_spaced(agents))?;
     } else {

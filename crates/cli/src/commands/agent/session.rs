@@ -3,20 +3,20 @@
 use std::io::Read;
 
 use anyhook_daemon::session::{Session, SessionError};
-use anyhook_model::daemon::{Request, Response, Send};
+use anyhook_model::daemon::{Request, Response, SendKeys};
 use anyhook_model::exit_code;
 use anyhook_socket::ClientError;
 
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::daemon::{ask, connect};
-use crate::environment::{Environment, person};
-use crate::error::Trouble;
+use crate::environment::{Environment, user_name};
+use crate::error::CommandError;
 use crate::ui::{Out, Tone, printable};
 
 /// So much is read from standard input to be typed.
 const TYPED_LIMIT: u64 = 256 * 1024;
 
-pub fn peek(id: &str, history: bool, environment: &Environment, out: &mut Out) -> Ended {
+pub fn peek(id: &str, history: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let session = find(id, environment)?;
     let seen = if history { session.history() } else { session.screen() };
     let seen = match seen {
@@ -28,7 +28,7 @@ pub fn peek(id: &str, history: bool, environment: &Environment, out: &mut Out) -
     Ok(exit_code::OK)
 }
 
-pub fn attach(id: &str, environment: &Environment, out: &mut Out) -> Ended {
+pub fn attach(id: &str, environment: &Environment, out: &mut Out) -> CommandResult {
     let session = find(id, environment)?;
     out.flush()?;
     session.attach()?;
@@ -41,30 +41,32 @@ pub fn send(
     force: bool,
     environment: &Environment,
     out: &mut Out,
-) -> Ended {
+) -> CommandResult {
     let text = if text == "-" { from_input()? } else { text };
     let request =
-        Request::Send(Box::new(Send { agent: agent.to_owned(), text, force, by: person() }));
+        Request::Send(Box::new(SendKeys { agent: agent.to_owned(), text, force, by: user_name() }));
     connect(environment)?.request(&request)?;
     out.line(&[(Tone::Strong, agent), (Tone::Plain, ": sent")])?;
     Ok(exit_code::OK)
 }
 
-pub fn kill(agent: &str, environment: &Environment, out: &mut Out) -> Ended {
-    let request = Request::Kill { agent: agent.to_owned(), by: person() };
+pub fn kill(agent: &str, environment: &Environment, out: &mut Out) -> CommandResult {
+    let request = Request::Kill { agent: agent.to_owned(), by: user_name() };
     connect(environment)?.request(&request)?;
     out.line(&[(Tone::Strong, agent), (Tone::Plain, ": ended")])?;
     Ok(exit_code::OK)
 }
 
-fn find(agent: &str, environment: &Environment) -> Result<Session, Trouble> {
+fn find(agent: &str, environment: &Environment) -> Result<Session, CommandError> {
     let asked = Request::Session { agent: agent.to_owned() };
     let Response::Session(found) = ask(environment, &asked)? else {
         return Err(ClientError::NoAnswer.into());
     };
     let places = &environment.places;
     let (Some(state), Some(binary)) = (&places.state, &places.binary) else {
-        return Err(Trouble::problem("no state folder, so there are no sessions").hint("set HOME"));
+        return Err(
+            CommandError::problem("no state folder, so there are no sessions").hint("set HOME")
+        );
     };
     Ok(Session {
         folder: found.folder.into(),
@@ -74,15 +76,16 @@ fn find(agent: &str, environment: &Environment) -> Result<Session, Trouble> {
     })
 }
 
-fn from_input() -> Result<String, Trouble> {
+fn from_input() -> Result<String, CommandError> {
     let mut text = String::new();
     std::io::stdin().take(TYPED_LIMIT).read_to_string(&mut text).map_err(|error| {
-        Trouble::input(format!("cannot send standard input: {error}")).hint("it must be UTF-8 text")
+        CommandError::input(format!("cannot send standard input: {error}"))
+            .hint("it must be UTF-8 text")
     })?;
     Ok(text.trim_end_matches('\n').to_owned())
 }
 
-impl From<SessionError> for Trouble {
+impl From<SessionError> for CommandError {
     fn from(error: SessionError) -> Self {
         Self::problem(error.to_string()).hint(error.hint())
     }

@@ -11,17 +11,17 @@ use anyhook_setup::service::{Manager, Service, is_ours, read, reload, run, write
 
 use super::{END_LIMIT, LOOK_EVERY, does_not_end};
 use crate::agents::{call, put_where_they_stay};
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::daemon::{self, connect_if_it_runs};
 use crate::environment::{Environment, shown, variable};
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::{Out, Tone};
 
 /// What the daemon finds its folders and programs by, apart from where agents have theirs.
 const VARIABLES: [&str; 4] = ["PATH", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"];
 
 /// Writes the service and has it started; with `print` only shows what would be written.
-pub fn install(print: bool, environment: &Environment, out: &mut Out) -> Ended {
+pub fn install(print: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let manager = Manager::here();
     let of_agents = folder_variables().filter(|name| !VARIABLES.contains(name));
     let variables = VARIABLES
@@ -31,7 +31,7 @@ pub fn install(print: bool, environment: &Environment, out: &mut Out) -> Ended {
         .collect();
     let service = Service { program: call(environment)?.binary, variables };
     if let Some((name, _)) = service.variables.iter().find(|(_, value)| value.contains('\n')) {
-        return Err(Trouble::problem(format!(
+        return Err(CommandError::problem(format!(
             "{name} contains a line break, which service files do not allow"
         ))
         .hint(format!("set {name} to something else")));
@@ -45,8 +45,12 @@ pub fn install(print: bool, environment: &Environment, out: &mut Out) -> Ended {
     let place = shown(&file, &environment.places);
     let there = read(&file)?;
     if there.as_deref().is_some_and(|there| !is_ours(there)) {
-        return Err(Trouble::problem(format!("`{place}` exists and was not written by anyhook"))
-            .hint("move it out of the way; `anyhook daemon install --print` shows what would be written"));
+        return Err(CommandError::problem(format!(
+            "`{place}` exists and was not written by anyhook"
+        ))
+        .hint(
+            "move it out of the way; `anyhook daemon install --print` shows what would be written",
+        ));
     }
     put_where_they_stay(environment)?;
     if there.as_deref() == Some(&text) {
@@ -63,7 +67,7 @@ pub fn install(print: bool, environment: &Environment, out: &mut Out) -> Ended {
             hand_over(environment)?;
         }
         run(words).map_err(|why| {
-            Trouble::problem(format!("written, but could not be enabled: {why}"))
+            CommandError::problem(format!("written, but could not be enabled: {why}"))
                 .hint(typed.clone())
         })?;
     }
@@ -76,7 +80,7 @@ pub fn install(print: bool, environment: &Environment, out: &mut Out) -> Ended {
 }
 
 /// Ends the service and removes what was written.
-pub fn uninstall(environment: &Environment, out: &mut Out) -> Ended {
+pub fn uninstall(environment: &Environment, out: &mut Out) -> CommandResult {
     let manager = Manager::here();
     let file = manager.file(environment)?;
     let place = shown(&file, &environment.places);
@@ -85,11 +89,11 @@ pub fn uninstall(environment: &Environment, out: &mut Out) -> Ended {
         return Ok(exit_code::OK);
     };
     if !is_ours(&there) {
-        return Err(Trouble::problem(format!("`{place}` was not written by anyhook"))
+        return Err(CommandError::problem(format!("`{place}` was not written by anyhook"))
             .hint("remove it yourself if you don't need it"));
     }
     let disabled = manager.disable().iter().try_for_each(|words| run(words));
-    fs::remove_file(&file).map_err(|error| Trouble::at(&file, error))?;
+    fs::remove_file(&file).map_err(|error| CommandError::at(&file, error))?;
     match disabled {
         Ok(()) => {
             let typed = typed(&manager.disable());
@@ -109,7 +113,7 @@ pub fn uninstall(environment: &Environment, out: &mut Out) -> Ended {
 
 /// Ends a daemon that something else than the service manager started, so that the service can take
 /// its place. It loses nothing.
-fn hand_over(environment: &Environment) -> Result<(), Trouble> {
+fn hand_over(environment: &Environment) -> Result<(), CommandError> {
     let Some(mut client) = connect_if_it_runs(environment)? else { return Ok(()) };
     if daemon::status(&mut client)?.started_by == StartedBy::Service {
         return Ok(());
@@ -117,7 +121,7 @@ fn hand_over(environment: &Environment) -> Result<(), Trouble> {
     // It answers by ending.
     let _ = client.request(&Request::Stop);
     let over = try_poll_until(Instant::now() + END_LIMIT, LOOK_EVERY, || {
-        Ok::<_, Trouble>(connect_if_it_runs(environment)?.is_none().then_some(()))
+        Ok::<_, CommandError>(connect_if_it_runs(environment)?.is_none().then_some(()))
     })?;
     over.ok_or_else(does_not_end)
 }

@@ -7,7 +7,7 @@ use crate::pattern::Pattern;
 
 /// Which decisions are meant: all of what is given must fit. In patterns `*` stands for anything.
 #[derive(Args)]
-pub struct Filter {
+pub struct DecisionFilter {
     /// Only from agents with this name or id
     #[arg(long, value_name = "PATTERN")]
     agent: Option<Pattern>,
@@ -22,7 +22,7 @@ pub struct Filter {
     about: Option<Pattern>,
 }
 
-impl Filter {
+impl DecisionFilter {
     /// Tells whether a decision is meant.
     pub fn takes(&self, decision: &DecisionView) -> bool {
         let inquiry = &decision.inquiry;

@@ -1,31 +1,31 @@
 //! `anyhook decision list` and `show`.
 
-use anyhook_flow::inquiries::{ended, listed};
+use anyhook_flow::approval_requests::{ended, listed};
+use anyhook_model::approval_request::{AgentQuestion, Choice};
 use anyhook_model::daemon::{AgentView, DecisionView, Request, Response};
-use anyhook_model::inquiry::{AgentQuestion, Choice};
-use anyhook_model::{Inquiry, exit_code};
+use anyhook_model::{ApprovalRequest, exit_code};
 use anyhook_socket::ClientError;
 use jiff::SignedDuration;
 
-use super::filter::Filter;
+use super::filter::DecisionFilter;
 use super::{decisions, known, what};
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::commands::agent::age;
 use crate::daemon::ask;
 use crate::downtime;
 use crate::environment::Environment;
-use crate::figures::brief;
-use crate::prefix::named;
+use crate::format::brief;
+use crate::id_prefix::named;
 use crate::ui::{Cell, Out, Tone, counted, first_line};
 
 pub fn list(
     all: bool,
-    filter: &Filter,
+    filter: &DecisionFilter,
     exit_code: bool,
     json: bool,
     environment: &Environment,
     out: &mut Out,
-) -> Ended {
+) -> CommandResult {
     let mut decisions = decisions(environment)?;
     downtime::tell(environment);
     decisions.retain(|decision| (all || decision.resolution.is_none()) && filter.takes(decision));
@@ -72,7 +72,12 @@ fn waited(decision: &DecisionView) -> String {
     brief(SignedDuration::from_millis(i64::try_from(decision.waited_ms).unwrap_or(i64::MAX)))
 }
 
-pub fn standing(exit_code: bool, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+pub fn standing(
+    exit_code: bool,
+    json: bool,
+    environment: &Environment,
+    out: &mut Out,
+) -> CommandResult {
     let Response::Standing(standing) = ask(environment, &Request::Standing)? else {
         return Err(ClientError::NoAnswer.into());
     };
@@ -115,7 +120,7 @@ pub fn standing(exit_code: bool, json: bool, environment: &Environment, out: &mu
     Ok(ended)
 }
 
-pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let decisions = decisions(environment)?;
     let decision = named(&decisions, "decision", id, known)?;
     if json {
@@ -207,7 +212,7 @@ fn show_options(options: &[Choice], out: &mut Out) -> std::io::Result<()> {
 
 /// Returns the commands that answer. An option is named, not numbered: nobody is to allow a call by
 /// pasting a hint without having read it.
-pub fn how_to_answer(inquiry: &Inquiry) -> Vec<String> {
+pub fn how_to_answer(inquiry: &ApprovalRequest) -> Vec<String> {
     let resolve = format!("anyhook decision resolve {}", inquiry.id);
     if inquiry.questions.is_empty() {
         return inquiry.options.iter().map(|option| format!("{resolve} {}", option.name)).collect();

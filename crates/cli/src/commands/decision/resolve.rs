@@ -3,16 +3,16 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use anyhook_model::Resolution;
-use anyhook_model::daemon::{DecisionView, Resolve};
+use anyhook_model::daemon::{DecisionView, ResolveDecision};
 use anyhook_model::exit_code;
 use clap::Args;
 
-use super::filter::Filter;
+use super::filter::DecisionFilter;
 use super::{decisions, list, who};
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::daemon::connect;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::{Out, Tone, counted};
 
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
@@ -32,7 +32,7 @@ pub struct ResolveArgs {
     #[arg(long, conflicts_with = "again")]
     all: bool,
     #[command(flatten)]
-    filter: Filter,
+    filter: DecisionFilter,
     /// With --all, don't ask for confirmation
     #[arg(long, requires = "all")]
     yes: bool,
@@ -50,14 +50,14 @@ pub struct ResolveArgs {
     json: bool,
 }
 
-pub fn run(arguments: ResolveArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: ResolveArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let by = who(arguments.by.clone())?;
     if arguments.all {
         return all(&arguments, &by, environment, out);
     }
     let ResolveArgs { id, choice, more, message, again, json, .. } = arguments;
     let choice = choice.unwrap_or_default();
-    let resolve = Resolve { id, choice, more, message, by, again };
+    let resolve = ResolveDecision { id, choice, more, message, by, again };
     let resolution = connect(environment)?.resolve(resolve)?;
     if json {
         out.json(&resolution)?;
@@ -86,15 +86,22 @@ fn print(resolution: &Resolution, out: &mut Out) -> std::io::Result<()> {
     ])
 }
 
-fn all(arguments: &ResolveArgs, by: &str, environment: &Environment, out: &mut Out) -> Ended {
+fn all(
+    arguments: &ResolveArgs,
+    by: &str,
+    environment: &Environment,
+    out: &mut Out,
+) -> CommandResult {
     if arguments.choice.is_some() {
         let why = "--all takes an answer but no id";
-        return Err(Trouble::usage(why).hint("anyhook decision resolve --all --tool Shell allow"));
+        return Err(
+            CommandError::usage(why).hint("anyhook decision resolve --all --tool Shell allow")
+        );
     }
     let choice = &arguments.id;
     if choice.parse::<usize>().is_ok() {
         let why = "with --all, answer with an option's name: numbers may differ between decisions";
-        return Err(Trouble::usage(why).hint("anyhook decision list shows the names"));
+        return Err(CommandError::usage(why).hint("anyhook decision list shows the names"));
     }
     let mut open = decisions(environment)?;
     open.retain(|decision| decision.resolution.is_none() && arguments.filter.takes(decision));
@@ -108,7 +115,7 @@ fn all(arguments: &ResolveArgs, by: &str, environment: &Environment, out: &mut O
         } else {
             format!("no matching decision has an option `{choice}`")
         };
-        return Err(Trouble::input(why).hint("anyhook decision list"));
+        return Err(CommandError::input(why).hint("anyhook decision list"));
     }
     let question = format!("answer {} with `{choice}`", counted(meant.len(), "decision"));
     if !arguments.json || !arguments.yes {
@@ -121,9 +128,8 @@ fn all(arguments: &ResolveArgs, by: &str, environment: &Environment, out: &mut O
         }
     }
     if !arguments.yes && !confirm(&question)? {
-        return Err(
-            Trouble::problem("nothing was answered").hint("use --yes to skip the confirmation")
-        );
+        return Err(CommandError::problem("nothing was answered")
+            .hint("use --yes to skip the confirmation"));
     }
     answer(arguments, by, &meant, environment, out)
 }
@@ -134,11 +140,11 @@ fn answer(
     meant: &[DecisionView],
     environment: &Environment,
     out: &mut Out,
-) -> Ended {
+) -> CommandResult {
     let mut client = connect(environment)?;
     let (mut made, mut code) = (Vec::new(), exit_code::OK);
     for decision in meant {
-        let resolve = Resolve {
+        let resolve = ResolveDecision {
             id: decision.inquiry.id.to_string(),
             choice: arguments.id.clone(),
             more: Vec::new(),
@@ -169,7 +175,7 @@ fn answer(
 }
 
 /// Asks whether it is meant; without a terminal nobody can say so.
-fn confirm(question: &str) -> Result<bool, Trouble> {
+fn confirm(question: &str) -> Result<bool, CommandError> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
     }

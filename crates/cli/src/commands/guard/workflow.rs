@@ -8,17 +8,17 @@ use std::time::Duration;
 use anyhook_model::exit_code;
 use anyhook_workflow::machine;
 use anyhook_workflow::project::Project;
-use anyhook_workflow::question::{Decided, wait_for_person};
-use anyhook_workflow::state::State;
-use anyhook_workflow::words::WorkflowStatus;
+use anyhook_workflow::question::{GateResult, wait_for_person};
+use anyhook_workflow::state::WorkflowState;
+use anyhook_workflow::vocabulary::WorkflowStatus;
 
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::commands::workflow::report::waits;
 use crate::environment::Environment;
 use crate::ui::{Out, Tone};
 use crate::workflow;
 
-pub fn run(wait: Option<Duration>, environment: &Environment) -> Ended {
+pub fn run(wait: Option<Duration>, environment: &Environment) -> CommandResult {
     let event = workflow::read_event()?;
     let project = match workflow::find(environment) {
         Ok(project) => project,
@@ -35,12 +35,12 @@ pub fn run(wait: Option<Duration>, environment: &Environment) -> Ended {
         && !is_due(&project, &state, &agent)
     {
         match wait_for_person(&project, &stage, limit)? {
-            Decided::Elsewhere(decided) => state = decided,
-            Decided::Here(changed) => {
+            GateResult::Elsewhere(decided) => state = decided,
+            GateResult::Here(changed) => {
                 changed.not_journaled.iter().try_for_each(workflow::warn_of_journal)?;
                 state = changed.state;
             }
-            Decided::NotInTime => {}
+            GateResult::NotInTime => {}
         }
     }
     let is_over = matches!(state.status, WorkflowStatus::Completed | WorkflowStatus::Aborted);
@@ -52,12 +52,12 @@ pub fn run(wait: Option<Duration>, environment: &Environment) -> Ended {
     Ok(exit_code::BLOCKED)
 }
 
-fn is_due(project: &Project, state: &State, agent: &str) -> bool {
+fn is_due(project: &Project, state: &WorkflowState, agent: &str) -> bool {
     machine::next(&project.definition, state).iter().any(|one| one.agent == agent)
 }
 
 /// Says what is waited for, so that whoever starts agents can see to that first.
-fn why_not(project: &Project, state: &State, agent: &str) -> String {
+fn why_not(project: &Project, state: &WorkflowState, agent: &str) -> String {
     let mut lines = vec![format!(
         "it is not `{agent}`'s turn: the workflow `{}` is {}{}",
         state.workflow,

@@ -7,18 +7,18 @@ use anyhook_model::{EventKind, Record};
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::since::Since;
+use crate::time_arg::TimeArg;
 use crate::ui::{Out, Tone};
 
 /// Which records are shown: those that fit all of these.
 #[derive(Args)]
-pub struct Filter {
+pub struct RecordFilter {
     /// Records since then: 30m, 2h, 7d ago, 2026-01-31, 2026-01-31T09:00, or 2026-01-31T09:00:00Z
     #[arg(long, value_name = "T")]
-    pub since: Option<Since>,
+    pub since: Option<TimeArg>,
     /// Records until, in the same formats
     #[arg(long, value_name = "T")]
-    until: Option<Since>,
+    until: Option<TimeArg>,
     /// Records of this session; the start of its id is enough
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -56,7 +56,7 @@ enum Verdicts {
     Context,
 }
 
-impl Filter {
+impl RecordFilter {
     /// Says so if an event was asked for that no agent is likely to send.
     pub fn hint(&self, out: &mut Out) -> std::io::Result<()> {
         let Some(event) =

@@ -19,12 +19,12 @@ use anyhook_terminal::states::verdict_word;
 use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
 
-use self::filter::Filter;
-use super::Ended;
+use self::filter::RecordFilter;
+use super::CommandResult;
 use crate::environment::{Environment, line_width};
-use crate::error::Trouble;
-use crate::event_words;
-use crate::figures::{self, milliseconds};
+use crate::error::CommandError;
+use crate::event_messages;
+use crate::format::{self, milliseconds};
 use crate::paging::PagerArgs;
 use crate::ui::zone::{self, local};
 use crate::ui::{Column, Out, Page, Tone, counted, first_line};
@@ -42,7 +42,7 @@ pub struct LogArgs {
     #[command(subcommand)]
     command: Option<LogCommand>,
     #[command(flatten)]
-    filter: Filter,
+    filter: RecordFilter,
     /// Follow: keep showing new records
     #[arg(short, long)]
     follow: bool,
@@ -74,8 +74,8 @@ enum LogCommand {
     },
 }
 
-pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
+pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> CommandResult {
+    let journal = environment.journal().ok_or_else(CommandError::no_journal)?;
     if arguments.utc {
         zone::set(TimeZone::UTC);
     }
@@ -85,11 +85,11 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> End
     if let Some(LogCommand::Show { id, json }) = &arguments.command {
         return show::run(environment, &journal, id, *json, out);
     }
-    let at_fault = |error: io::Error| Trouble::at(journal.folder(), error);
+    let at_fault = |error: io::Error| CommandError::at(journal.folder(), error);
     let follower = match &arguments.resume {
         Some(name) => {
             if name.is_empty() || name.contains(['/', '\0']) || name.starts_with('.') {
-                return Err(Trouble::usage(format!("`{name}` is not a valid reader name"))
+                return Err(CommandError::usage(format!("`{name}` is not a valid reader name"))
                     .hint("use letters, digits and dashes"));
             }
             Some(Follower::named(&journal, name).map_err(at_fault)?)
@@ -108,9 +108,9 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> End
 }
 
 /// Shows the last records that fit.
-fn show_last(journal: &Journal, arguments: &LogArgs, out: &mut Out) -> Result<(), Trouble> {
-    let (last, damaged) =
-        last_records(journal, arguments).map_err(|error| Trouble::at(journal.folder(), error))?;
+fn show_last(journal: &Journal, arguments: &LogArgs, out: &mut Out) -> Result<(), CommandError> {
+    let (last, damaged) = last_records(journal, arguments)
+        .map_err(|error| CommandError::at(journal.folder(), error))?;
     print(&last, arguments.json, out)?;
     if damaged > 0 {
         let lines = counted(damaged, "damaged line");
@@ -201,9 +201,9 @@ pub fn print_table(records: &[Record], out: &mut Out) -> io::Result<()> {
     let is_of_today = |record: &Record| local(record.at).date() == today;
     // On a terminal the day takes the room of the command, and today is known.
     let time = if width < usize::MAX && records.iter().all(is_of_today) {
-        figures::time_of_day
+        format::time_of_day
     } else {
-        figures::second
+        format::second
     };
     let column = |cell: &dyn Fn(&Record) -> (Tone, String)| {
         Column::new("", records.iter().map(cell).collect::<Vec<_>>().into_iter())
@@ -267,8 +267,8 @@ fn who(record: &Record) -> String {
 
 /// Returns what it was about: of a call that hooks changed, what was made of it.
 fn about(record: &Record) -> String {
-    if let Some(event) = event_words::of_record(record) {
-        return event_words::line(&event);
+    if let Some(event) = event_messages::from_record(record) {
+        return event_messages::line(&event);
     }
     let changed = record.verdict.input.as_ref().filter(|_| !record.denies());
     let changed = changed.and_then(input_headline).map(Cow::into_owned);

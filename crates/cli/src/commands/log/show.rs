@@ -2,15 +2,15 @@
 
 use anyhook_engine::journal::Journal;
 use anyhook_hosts::bus_event::{self, OURS};
-use anyhook_model::daemon::{Request, Response, Told};
-use anyhook_model::prefix::{Found, find_by_prefix};
+use anyhook_model::daemon::{PublishedEvent, Request, Response};
+use anyhook_model::id_prefix::{PrefixMatch, find_by_prefix};
 use anyhook_model::{Record, RecordId, exit_code};
 
-use super::super::Ended;
+use super::super::CommandResult;
 use super::trace::{self, Trace};
 use crate::daemon::connect_if_it_runs;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::Out;
 
 pub fn run(
@@ -19,9 +19,9 @@ pub fn run(
     id: &str,
     json: bool,
     out: &mut Out,
-) -> Ended {
+) -> CommandResult {
     if id.is_empty() {
-        return Err(Trouble::usage("not a record id").hint("`anyhook log` shows the ids"));
+        return Err(CommandError::usage("not a record id").hint("`anyhook log` shows the ids"));
     }
     let mut trace = find(journal, id)?;
     trace.heard = heard(environment, &trace.record);
@@ -41,8 +41,11 @@ pub fn run(
 
 /// Returns what the daemon made of a record, or why that is not known; nothing for records that are
 /// not for it.
-fn heard(environment: &Environment, record: &Record) -> Option<Result<Box<Told>, &'static str>> {
-    bus_event::of_record(record)?;
+fn heard(
+    environment: &Environment,
+    record: &Record,
+) -> Option<Result<Box<PublishedEvent>, &'static str>> {
+    bus_event::from_record(record)?;
     let request = Request::EventOfRecord { record: record.id.clone() };
     let told = match connect_if_it_runs(environment) {
         Ok(Some(mut client)) => match client.request(&request) {
@@ -58,8 +61,8 @@ fn heard(environment: &Environment, record: &Record) -> Option<Result<Box<Told>,
 }
 
 /// Finds the record whose id begins so, and all that belongs to it.
-fn find(journal: &Journal, id: &str) -> Result<Trace, Trouble> {
-    let at_fault = |error| Trouble::at(journal.folder(), error);
+fn find(journal: &Journal, id: &str) -> Result<Trace, CommandError> {
+    let at_fault = |error| CommandError::at(journal.folder(), error);
     // Only lines with the id are read as records: there may be a gigabyte of others.
     let wanted = format!("\"id\":\"{id}");
     let mut named: Vec<Record> = Vec::new();
@@ -76,15 +79,14 @@ fn find(journal: &Journal, id: &str) -> Result<Trace, Trouble> {
         })
         .map_err(at_fault)?;
     let record = match find_by_prefix(id, &named, |record| record.id.as_str()) {
-        Found::One(record) => record.clone(),
-        Found::Nothing => {
-            return Err(
-                Trouble::input(format!("no record `{id}`")).hint("`anyhook log` shows the ids")
-            );
+        PrefixMatch::One(record) => record.clone(),
+        PrefixMatch::Nothing => {
+            return Err(CommandError::input(format!("no record `{id}`"))
+                .hint("`anyhook log` shows the ids"));
         }
-        Found::Several(all) => {
+        PrefixMatch::Several(all) => {
             let why = format!("`{id}` matches {} ids", all.len());
-            return Err(Trouble::input(why).hint("type more of the id"));
+            return Err(CommandError::input(why).hint("type more of the id"));
         }
     };
     let family = related(journal, &record).map_err(at_fault)?;

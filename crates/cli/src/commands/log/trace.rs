@@ -1,17 +1,17 @@
 //! The full trace of one dispatch: payload, plan, each hook's output, input changes, reply.
 
 use anyhook_engine::journal::Journal;
-use anyhook_model::daemon::Told;
+use anyhook_model::daemon::PublishedEvent;
 use anyhook_model::json::{Object, merge};
 use anyhook_model::{AlarmKind, Event, Record, RunRecord, Verdict};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use super::super::run::{said, verdict_lines};
-use crate::event_words;
-use crate::figures::milliseconds;
-use crate::past;
-use crate::ui::{Line, Tone, counted};
+use crate::event_messages;
+use crate::format::milliseconds;
+use crate::journal_replay;
+use crate::ui::{StyledLine, Tone, counted};
 
 /// So many lines of a payload or an output are shown; `--json` has them all.
 const LINES_MOST: usize = 60;
@@ -29,7 +29,7 @@ pub struct Trace {
     /// What could not be had.
     missing: Vec<String>,
     /// What the daemon made of it, or why that is not known, where it is for the daemon.
-    pub heard: Option<Result<Box<Told>, &'static str>>,
+    pub heard: Option<Result<Box<PublishedEvent>, &'static str>>,
 }
 
 impl Trace {
@@ -51,13 +51,14 @@ impl Trace {
             .partition(|other| other.of.is_some());
         let place = siblings.iter().position(|other| other.id == record.id).unwrap_or(0);
         let first = siblings.into_iter().next().unwrap_or_else(|| record.clone());
-        let event = past::events(&first).ok().and_then(|events| events.into_iter().nth(place));
+        let event =
+            journal_replay::events(&first).ok().and_then(|events| events.into_iter().nth(place));
         Self { record, first, later, event, missing, heard: None }
     }
 }
 
 /// Returns the trace, line by line.
-pub fn lines(trace: &Trace) -> Vec<Line> {
+pub fn lines(trace: &Trace) -> Vec<StyledLine> {
     let mut page = Page::default();
     let record = &trace.record;
     page.head(record);
@@ -94,7 +95,7 @@ pub fn lines(trace: &Trace) -> Vec<Line> {
 
 #[derive(Default)]
 struct Page {
-    lines: Vec<Line>,
+    lines: Vec<StyledLine>,
 }
 
 impl Page {
@@ -103,7 +104,7 @@ impl Page {
     }
 
     fn gap(&mut self) {
-        self.lines.push(Line::new());
+        self.lines.push(StyledLine::new());
     }
 
     fn field(&mut self, name: &str, value: &str) {
@@ -173,8 +174,8 @@ impl Page {
     }
 
     /// Writes what the daemon made of it: what its agent does, or why that does not count.
-    fn heard(&mut self, told: &Told) {
-        self.field("daemon", &event_words::line_of(told));
+    fn heard(&mut self, told: &PublishedEvent) {
+        self.field("daemon", &event_messages::line_of(told));
         if let Some(why) = &told.dropped {
             self.line(&[(Tone::Warn, "dropped  "), (Tone::Plain, why)]);
         }

@@ -2,22 +2,22 @@
 
 use anyhook_model::daemon::{DecisionView, Request, Response, Usage};
 use anyhook_model::pipeline::PipelineView;
-use anyhook_model::{Inquiry, RecordId, exit_code};
+use anyhook_model::{ApprovalRequest, RecordId, exit_code};
 use anyhook_socket::ClientError;
 use anyhook_terminal::states::{phase_tone, pipeline_reason};
 
 use super::page::{WIDTH, lines};
 use super::{find, pipelines};
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::commands::agent::age;
 use crate::daemon::ask;
 use crate::downtime;
 use crate::environment::{Environment, shown};
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::{Cell, Out, Tone};
 use crate::usage;
 
-pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let mut pipelines = pipelines(environment)?;
     downtime::tell(environment);
     if !all {
@@ -50,7 +50,7 @@ pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> 
     Ok(exit_code::OK)
 }
 
-pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let mut pipeline = find(id, environment)?;
     pipeline.usage = usage_of(&pipeline, environment)?;
     if json {
@@ -69,7 +69,10 @@ pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> E
 }
 
 /// Returns what the transcripts of its agents tell.
-fn usage_of(pipeline: &PipelineView, environment: &Environment) -> Result<Option<Usage>, Trouble> {
+fn usage_of(
+    pipeline: &PipelineView,
+    environment: &Environment,
+) -> Result<Option<Usage>, CommandError> {
     let names: Vec<&str> =
         pipeline.visits.iter().filter_map(|visit| visit.agent.as_deref()).collect();
     if names.is_empty() {
@@ -83,7 +86,10 @@ fn usage_of(pipeline: &PipelineView, environment: &Environment) -> Result<Option
 }
 
 /// Returns what is asked.
-fn inquiry(id: &RecordId, environment: &Environment) -> Result<Option<Inquiry>, Trouble> {
+fn inquiry(
+    id: &RecordId,
+    environment: &Environment,
+) -> Result<Option<ApprovalRequest>, CommandError> {
     let Response::Decisions(decisions) = ask(environment, &Request::Decisions)? else {
         return Err(ClientError::NoAnswer.into());
     };

@@ -13,11 +13,11 @@ use clap::Args;
 use jiff::tz::TimeZone;
 
 use super::{LOOK_EVERY, find};
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::daemon::ask;
 use crate::environment::Environment;
-use crate::error::Trouble;
-use crate::figures::time_of_day;
+use crate::error::CommandError;
+use crate::format::time_of_day;
 use crate::ui::{Out, Tone, printable, zone};
 
 /// So much of the end of what a step printed is shown.
@@ -41,7 +41,7 @@ pub struct LogsArgs {
     json: bool,
 }
 
-pub fn run(arguments: &LogsArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &LogsArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     if arguments.utc {
         zone::set(TimeZone::UTC);
     }
@@ -50,9 +50,11 @@ pub fn run(arguments: &LogsArgs, environment: &Environment, out: &mut Out) -> En
         && !pipeline.steps.contains(step)
     {
         let why = format!("pipeline {} has no step `{step}`", pipeline.id);
-        return Err(Trouble::input(why).hint(format!("available: {}", pipeline.steps.join(", "))));
+        return Err(
+            CommandError::input(why).hint(format!("available: {}", pipeline.steps.join(", ")))
+        );
     }
-    let mut shower = Shower::new(arguments.step.clone(), arguments.json);
+    let mut shower = LogPrinter::new(arguments.step.clone(), arguments.json);
     follow(pipeline.id.as_str(), arguments.follow, &mut shower, environment, out)?;
     Ok(exit_code::OK)
 }
@@ -62,10 +64,10 @@ pub fn run(arguments: &LogsArgs, environment: &Environment, out: &mut Out) -> En
 pub(super) fn follow(
     id: &str,
     follows: bool,
-    shower: &mut Shower,
+    shower: &mut LogPrinter,
     environment: &Environment,
     out: &mut Out,
-) -> Result<PipelineView, Trouble> {
+) -> Result<PipelineView, CommandError> {
     try_poll(LOOK_EVERY, || {
         // The view first: what is over then is in the lines.
         let pipeline = find(id, environment)?;
@@ -86,7 +88,7 @@ pub(super) fn follow(
 }
 
 /// Shows lines in order, and after the lines of a visit what it printed.
-pub(super) struct Shower {
+pub(super) struct LogPrinter {
     step: Option<String>,
     json: bool,
     after: u64,
@@ -94,7 +96,7 @@ pub(super) struct Shower {
     visit: Option<u32>,
 }
 
-impl Shower {
+impl LogPrinter {
     pub(super) fn new(step: Option<String>, json: bool) -> Self {
         Self { step, json, after: 0, visit: None }
     }
@@ -104,7 +106,7 @@ impl Shower {
         line: &PipelineLine,
         pipeline: &PipelineView,
         out: &mut Out,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CommandError> {
         self.after = line.number;
         if self.step.is_some() && line.step != self.step {
             return Ok(());
@@ -137,7 +139,7 @@ impl Shower {
         &mut self,
         pipeline: &PipelineView,
         out: &mut Out,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CommandError> {
         let is_it = |visit: &&VisitView| Some(visit.number) == self.visit;
         let Some(visit) = pipeline.visits.iter().find(is_it) else { return Ok(()) };
         if self.json {

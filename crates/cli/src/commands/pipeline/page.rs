@@ -1,8 +1,8 @@
 //! All that is known of a pipeline, for `anyhook pipeline show` and `anyhook top`.
 
 use anyhook_engine::Places;
-use anyhook_flow::inquiries::listed;
-use anyhook_model::Inquiry;
+use anyhook_flow::approval_requests::listed;
+use anyhook_model::ApprovalRequest;
 use anyhook_model::pipeline::PipelineView;
 use anyhook_terminal::states::{NOT_VISITED, phase_tone, visit_sign, visited};
 use jiff::Timestamp;
@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use crate::commands::agent::age;
 use crate::commands::decision::list::how_to_answer;
 use crate::environment::shown;
-use crate::figures::{brief, thousands};
-use crate::ui::{Cell, Line, Tone, columns, field, first_line};
+use crate::format::{brief, thousands};
+use crate::ui::{Cell, StyledLine, Tone, columns, field, first_line};
 use crate::usage;
 
 /// What a pipeline waits for is told to this width.
@@ -20,10 +20,10 @@ pub const WIDTH: usize = 60;
 /// Returns all that is known of a pipeline, and what can be chosen where it waits.
 pub fn lines(
     pipeline: &PipelineView,
-    inquiry: Option<&Inquiry>,
+    inquiry: Option<&ApprovalRequest>,
     now: Timestamp,
     places: &Places,
-) -> Vec<Line> {
+) -> Vec<StyledLine> {
     let path = |path: &str| shown(path.as_ref(), places);
     let mut lines = vec![vec![
         (Tone::Strong, pipeline.id.to_string()),
@@ -57,14 +57,14 @@ pub fn lines(
         lines.extend(field(&format!("var.{name}"), Tone::Plain, value));
     }
     lines.extend(pipeline.agent.iter().flat_map(|agent| field("agent", Tone::Plain, agent)));
-    lines.push(Line::new());
+    lines.push(StyledLine::new());
     lines.extend(steps(pipeline, now));
     lines.extend(inquiry.into_iter().flat_map(options));
     lines
 }
 
 /// Returns every visit, and the steps that are left.
-fn steps(pipeline: &PipelineView, now: Timestamp) -> Vec<Line> {
+fn steps(pipeline: &PipelineView, now: Timestamp) -> Vec<StyledLine> {
     let titles = ["", "step", "state", "took", "why"];
     let mut rows = vec![titles.map(|title| Cell::new(Tone::Dim, title)).to_vec()];
     for visit in &pipeline.visits {
@@ -87,11 +87,11 @@ fn steps(pipeline: &PipelineView, now: Timestamp) -> Vec<Line> {
 }
 
 /// Returns what is asked and can be chosen.
-fn options(inquiry: &Inquiry) -> Vec<Line> {
+fn options(inquiry: &ApprovalRequest) -> Vec<StyledLine> {
     let plain = |text: &str| vec![(Tone::Plain, text.to_owned())];
     let id = inquiry.id.to_string();
     let mut lines =
-        vec![Line::new(), vec![(Tone::Warn, "decision ".to_owned()), (Tone::Strong, id)]];
+        vec![StyledLine::new(), vec![(Tone::Warn, "decision ".to_owned()), (Tone::Strong, id)]];
     lines.extend(inquiry.question.lines().map(plain));
     lines.push(vec![(Tone::Dim, "choose ".to_owned()), (Tone::Plain, listed(&inquiry.options))]);
     let hint = |command: String| vec![(Tone::Hint, "hint: ".to_owned()), (Tone::Plain, command)];

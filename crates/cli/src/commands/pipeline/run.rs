@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 
 use anyhook_engine::sha256_hex;
 use anyhook_flow::names;
-use anyhook_flow::runbook::{self, Asked};
+use anyhook_flow::runbook::{self, PlanRequest};
 use anyhook_hosts::launch;
 use anyhook_model::daemon::{Request, Response, RunPipeline};
 use anyhook_model::exit_code;
-use anyhook_model::pipeline::Plan;
+use anyhook_model::pipeline::PipelinePlan;
 use anyhook_setup::workspaces::{self, WorkspaceError};
 use anyhook_socket::ClientError;
 use clap::Args;
 
 use super::{hint, wait, workspaces_folder};
-use crate::commands::{Ended, trust};
+use crate::commands::{CommandResult, trust};
 use crate::daemon::connect;
-use crate::environment::{Environment, person, variables_for_agents};
-use crate::error::Trouble;
-use crate::runbooks::{self, Foreign};
+use crate::environment::{Environment, user_name, variables_for_agents};
+use crate::error::CommandError;
+use crate::runbooks::{self, UnverifiedFile};
 use crate::ui::{Out, Tone, counted};
 
 #[derive(Args)]
@@ -52,10 +52,10 @@ fn variable(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-pub fn run(arguments: RunPipelineArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: RunPipelineArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let RunPipelineArgs { name, variables, runbook, run_name, wait, dry_run, json } = arguments;
     if let Some(Err(why)) = run_name.as_deref().map(names::check) {
-        return Err(Trouble::usage(why).hint("choose another --name"));
+        return Err(CommandError::usage(why).hint("choose another --name"));
     }
     let (mut plan, text) = plan(&name, variables, runbook.as_deref(), environment)?;
     plan.run_name = run_name;
@@ -65,8 +65,11 @@ pub fn run(arguments: RunPipelineArgs, environment: &Environment, out: &mut Out)
         out.json(&plan)?;
         return Ok(exit_code::OK);
     }
-    trust::before_it_runs(Foreign::of(Path::new(&plan.runbook), &text, environment), environment)?;
-    let run = RunPipeline { plan, environment: variables_for_agents(environment), by: person() };
+    trust::before_it_runs(
+        UnverifiedFile::of(Path::new(&plan.runbook), &text, environment),
+        environment,
+    )?;
+    let run = RunPipeline { plan, environment: variables_for_agents(environment), by: user_name() };
     let request = Request::RunPipeline(Box::new(run));
     let Response::Pipeline(pipeline) = connect(environment)?.request(&request)? else {
         return Err(ClientError::NoAnswer.into());
@@ -93,16 +96,16 @@ fn plan(
     given: Vec<(String, String)>,
     file: Option<&Path>,
     environment: &Environment,
-) -> Result<(Plan, String), Trouble> {
+) -> Result<(PipelinePlan, String), CommandError> {
     let mut variables = BTreeMap::new();
     for (name, value) in given {
         if variables.insert(name.clone(), value).is_some() {
             let why = format!("variable `{name}` is given twice");
-            return Err(Trouble::usage(why).hint("pass --var once per variable"));
+            return Err(CommandError::usage(why).hint("pass --var once per variable"));
         }
     }
     let (file, text, found) = runbooks::find_pipeline(environment, name, file)?;
-    let asked = Asked {
+    let asked = PlanRequest {
         id: anyhook_engine::new_id(),
         project: environment.project_root().to_string_lossy().into_owned(),
         runbook: file.to_string_lossy().into_owned(),
@@ -119,7 +122,7 @@ fn plan(
     Ok((plan, text))
 }
 
-impl From<WorkspaceError> for Trouble {
+impl From<WorkspaceError> for CommandError {
     fn from(error: WorkspaceError) -> Self {
         let hint = match error {
             WorkspaceError::Exists(_) => "remove it, or set another `path` for the workspace",

@@ -4,22 +4,22 @@ use std::time::{Duration, Instant};
 
 use anyhook_engine::wait::try_poll;
 use anyhook_model::exit_code;
-use anyhook_model::pipeline::{Phase, PipelineView};
+use anyhook_model::pipeline::{PipelinePhase, PipelineView};
 use anyhook_terminal::states::phase_tone;
 
-use super::logs::{Shower, follow};
+use super::logs::{LogPrinter, follow};
 use super::{LOOK_EVERY, find};
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::environment::Environment;
-use crate::error::Trouble;
-use crate::progress::Waiting;
-use crate::since::Since;
+use crate::error::CommandError;
+use crate::progress::WaitNotice;
+use crate::time_arg::TimeArg;
 use crate::ui::{Out, Tone};
 
 /// Reads how long to wait.
 pub fn limit(text: &str) -> Result<Duration, String> {
     match text.parse() {
-        Ok(Since::Ago(long)) => Duration::try_from(long).map_err(|error| error.to_string()),
+        Ok(TimeArg::Ago(long)) => Duration::try_from(long).map_err(|error| error.to_string()),
         _ => Err("expected a duration such as 30s, 10m or 2h".to_owned()),
     }
 }
@@ -31,15 +31,15 @@ pub fn run(
     json: bool,
     environment: &Environment,
     out: &mut Out,
-) -> Ended {
+) -> CommandResult {
     let until = timeout.map(|timeout| Instant::now() + timeout);
     // What was meant at first is meant, whatever begins later.
-    let meant: Result<Vec<String>, Trouble> =
+    let meant: Result<Vec<String>, CommandError> =
         ids.iter().map(|id| Ok(find(id, environment)?.id.to_string())).collect();
     let meant = meant?;
-    let mut waiting = Waiting::new();
+    let mut waiting = WaitNotice::new();
     let views = try_poll(LOOK_EVERY, || {
-        let views: Result<Vec<PipelineView>, Trouble> =
+        let views: Result<Vec<PipelineView>, CommandError> =
             meant.iter().map(|id| find(id, environment)).collect();
         let views = views?;
         let Some(open) = views.iter().find(|view| !view.phase.is_over()) else {
@@ -48,7 +48,7 @@ pub fn run(
         if until.is_some_and(|until| Instant::now() > until) {
             let why = format!("pipeline {} did not finish in time", open.id);
             let hint = format!("anyhook pipeline show {}", open.id);
-            return Err(Trouble::problem(why).hint(hint));
+            return Err(CommandError::problem(why).hint(hint));
         }
         waiting.say(&state(open));
         Ok(None)
@@ -72,8 +72,8 @@ fn state(pipeline: &PipelineView) -> String {
 }
 
 /// Shows what happens to one until it is over.
-pub fn watch(id: &str, json: bool, environment: &Environment, out: &mut Out) -> Ended {
-    let mut shower = Shower::new(None, false);
+pub fn watch(id: &str, json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
+    let mut shower = LogPrinter::new(None, false);
     if json {
         return run(&[id.to_owned()], None, json, environment, out);
     }
@@ -81,7 +81,7 @@ pub fn watch(id: &str, json: bool, environment: &Environment, out: &mut Out) -> 
     tell(&[view], json, out)
 }
 
-fn tell(views: &[PipelineView], json: bool, out: &mut Out) -> Ended {
+fn tell(views: &[PipelineView], json: bool, out: &mut Out) -> CommandResult {
     if json {
         out.json(&views)?;
     } else {
@@ -96,6 +96,6 @@ fn tell(views: &[PipelineView], json: bool, out: &mut Out) -> Ended {
             ])?;
         }
     }
-    let all_completed = views.iter().all(|view| view.phase == Phase::Completed);
+    let all_completed = views.iter().all(|view| view.phase == PipelinePhase::Completed);
     Ok(if all_completed { exit_code::OK } else { exit_code::PROBLEM })
 }

@@ -9,26 +9,31 @@ use anyhook_model::report::changes::RemoveReport;
 use anyhook_model::{StateDir, exit_code};
 use anyhook_setup::hooks::hooks_folder;
 
-use super::{Ended, RemoveArgs};
+use super::{CommandResult, RemoveArgs};
 use crate::agents;
 use crate::environment::{Environment, shown};
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::level::LevelArgs;
-use crate::packs::place::{self, CommandPlace, HookPlace, Standing};
-use crate::packs::{Pack, put};
+use crate::packs::status::{self, CommandPlace, HookPlace, PackStatus};
+use crate::packs::{Pack, apply};
 use crate::ui::{Out, Tone, counted};
 
 /// What of a pack is at a level.
-struct Found<'pack> {
+struct InstalledParts<'pack> {
     level: Level,
     hooks: Vec<HookPlace<'pack>>,
     commands: Vec<CommandPlace<'pack>>,
 }
 
-pub fn run(pack: &Pack, arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let Found { level, hooks, commands } = find(pack, arguments.level, environment)?;
+pub fn run(
+    pack: &Pack,
+    arguments: &RemoveArgs,
+    environment: &Environment,
+    out: &mut Out,
+) -> CommandResult {
+    let InstalledParts { level, hooks, commands } = find(pack, arguments.level, environment)?;
     let Some(state) = &environment.places.state else {
-        return Err(Trouble::problem("no state folder to keep a copy in").hint("set HOME"));
+        return Err(CommandError::problem("no state folder to keep a copy in").hint("set HOME"));
     };
     let stamp = now().to_string().replace(':', "");
     let kept = StateDir::new(state).removed().join(format!("{}-{stamp}", pack.name));
@@ -46,7 +51,7 @@ pub fn run(pack: &Pack, arguments: &RemoveArgs, environment: &Environment, out: 
         let name = format!("{}.{name}", place.command.name);
         (place.file.path.clone(), kept.join("commands").join(place.agent.id()).join(name))
     }));
-    put::take(&moves)?;
+    apply::take(&moves)?;
     // Whoever removes a hook does not want it to be missed.
     for source in sources {
         TrustStore::new(state).forget(&source)?;
@@ -58,8 +63,8 @@ pub fn run(pack: &Pack, arguments: &RemoveArgs, environment: &Environment, out: 
 
     if arguments.json {
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let foreign = hooks.iter().filter(|place| place.standing == Standing::Foreign);
-        let files = commands.iter().filter(|place| place.standing == Standing::Foreign);
+        let foreign = hooks.iter().filter(|place| place.standing == PackStatus::Foreign);
+        let files = commands.iter().filter(|place| place.standing == PackStatus::Foreign);
         let left = foreign.map(|place| text(&place.folder));
         let left = left.chain(files.map(|place| text(&place.file.path))).collect();
         out.json(&RemoveReport {
@@ -81,18 +86,18 @@ pub fn run(pack: &Pack, arguments: &RemoveArgs, environment: &Environment, out: 
         (Tone::Plain, &what.join(", ")),
     ])?;
     out.line(&[(Tone::Dim, "kept at "), (Tone::Dim, &shown(&kept, &environment.places))])?;
-    let names = |wanted: Standing| {
+    let names = |wanted: PackStatus| {
         let hooks = hooks.iter().filter(move |place| place.standing == wanted);
         let files = commands.iter().filter(move |place| place.standing == wanted);
         let hooks = hooks.map(|place| shown(&place.folder, &environment.places));
         let files = files.map(|place| shown(&place.file.path, &environment.places));
         hooks.chain(files).collect::<Vec<_>>().join(", ")
     };
-    let changed = names(Standing::Changed);
+    let changed = names(PackStatus::Changed);
     if !changed.is_empty() {
         out.line(&[(Tone::Warn, "kept with your changes: "), (Tone::Plain, &changed)])?;
     }
-    let foreign = names(Standing::Foreign);
+    let foreign = names(PackStatus::Foreign);
     if !foreign.is_empty() {
         out.line(&[(Tone::Warn, "left alone, not from this pack: "), (Tone::Plain, &foreign)])?;
     }
@@ -107,7 +112,7 @@ fn find<'pack>(
     pack: &'pack Pack,
     asked: LevelArgs,
     environment: &Environment,
-) -> Result<Found<'pack>, Trouble> {
+) -> Result<InstalledParts<'pack>, CommandError> {
     let mut found = Vec::new();
     for level in [Level::User, Level::Project] {
         if asked.asked().is_some_and(|asked| asked != level) {
@@ -122,17 +127,17 @@ fn find<'pack>(
             Err(error) if asked.asked().is_some() => return Err(error.into()),
             Err(_) => continue,
         };
-        let hooks = place::hooks(pack, &folder);
-        let commands = place::commands(pack, &AGENTS, &scope);
+        let hooks = status::hooks(pack, &folder);
+        let commands = status::commands(pack, &AGENTS, &scope);
         let is_there = hooks.iter().any(|place| place.standing.is_ours())
             || commands.iter().any(|place| place.standing.is_ours());
         if is_there {
-            found.push(Found { level, hooks, commands });
+            found.push(InstalledParts { level, hooks, commands });
         }
     }
     match (found.pop(), found.pop()) {
         (Some(found), None) => Ok(found),
-        (Some(one), Some(other)) => Err(Trouble::usage(format!(
+        (Some(one), Some(other)) => Err(CommandError::usage(format!(
             "`{}` is installed more than once: at the {} level and the {} level",
             pack.name,
             other.level.word(),
@@ -142,7 +147,7 @@ fn find<'pack>(
         (None, _) => {
             let place = asked.asked().map(|level| format!(" at the {} level", level.word()));
             let place = place.unwrap_or_default();
-            Err(Trouble::input(format!("no part of `{}` is installed{place}", pack.name))
+            Err(CommandError::input(format!("no part of `{}` is installed{place}", pack.name))
                 .hint("`anyhook packs` shows what is installed"))
         }
     }

@@ -6,23 +6,31 @@ use anyhook_engine::{Problem, Severity};
 use anyhook_model::exit_code;
 use anyhook_model::report::runbook::{CheckedRunbook, RunbookCheckReport};
 
-use crate::commands::Ended;
-use crate::drawing::draw;
+use crate::commands::CommandResult;
+use crate::diagnostic::draw;
 use crate::environment::Environment;
-use crate::error::Trouble;
-use crate::runbooks::{Found, Installed, files_in, path_from};
+use crate::error::CommandError;
+use crate::runbooks::{FoundRunbook, InstalledRunbooks, files_in, path_from};
 use crate::ui::{Out, Tone, counted};
 
-pub fn run(paths: &[PathBuf], json: bool, environment: &Environment, out: &mut Out) -> Ended {
-    let Installed { runbooks, notes } =
-        if paths.is_empty() { Installed::find(environment) } else { named(paths, environment)? };
+pub fn run(
+    paths: &[PathBuf],
+    json: bool,
+    environment: &Environment,
+    out: &mut Out,
+) -> CommandResult {
+    let InstalledRunbooks { runbooks, notes } = if paths.is_empty() {
+        InstalledRunbooks::find(environment)
+    } else {
+        named(paths, environment)?
+    };
     let problems = runbooks
         .iter()
-        .flat_map(Found::problems)
+        .flat_map(FoundRunbook::problems)
         .filter(|problem| problem.severity > Severity::Note);
     let count = problems.count() + notes.len();
     if json {
-        let checked = |found: &Found| CheckedRunbook {
+        let checked = |found: &FoundRunbook| CheckedRunbook {
             file: found.file.display().to_string(),
             usable: found.is_usable(),
             problems: found.problems().iter().map(Problem::to_finding).collect(),
@@ -51,7 +59,7 @@ pub fn run(paths: &[PathBuf], json: bool, environment: &Environment, out: &mut O
 }
 
 /// Reads the runbooks that are named, or those in folders that are.
-fn named(paths: &[PathBuf], environment: &Environment) -> Result<Installed, Trouble> {
+fn named(paths: &[PathBuf], environment: &Environment) -> Result<InstalledRunbooks, CommandError> {
     let mut files: Vec<PathBuf> = Vec::new();
     for path in paths {
         let whole = environment.work_dir.join(path);
@@ -62,19 +70,21 @@ fn named(paths: &[PathBuf], environment: &Environment) -> Result<Installed, Trou
             files.push(whole);
             continue;
         }
-        let inner = files_in(&whole).map_err(|error| Trouble::at(&whole, error))?;
+        let inner = files_in(&whole).map_err(|error| CommandError::at(&whole, error))?;
         if inner.is_empty() {
             let message = format!("no runbook in `{}`", path.display());
-            return Err(Trouble::input(message).hint("runbooks are `*.hcl` and `*.toml` files"));
+            return Err(
+                CommandError::input(message).hint("runbooks are `*.hcl` and `*.toml` files")
+            );
         }
         files.extend(inner);
     }
     // That a name is in two of them does not matter: they need not be used together.
-    let runbooks = files.iter().map(|file| Found::read(file)).collect();
-    Ok(Installed { runbooks, notes: Vec::new() })
+    let runbooks = files.iter().map(|file| FoundRunbook::read(file)).collect();
+    Ok(InstalledRunbooks { runbooks, notes: Vec::new() })
 }
 
-fn missing(path: &Path) -> Trouble {
-    Trouble::input(format!("`{}` does not exist", path.display()))
+fn missing(path: &Path) -> CommandError {
+    CommandError::input(format!("`{}` does not exist", path.display()))
         .hint("omit the path to check all installed runbooks")
 }

@@ -4,13 +4,13 @@ use anyhook_model::exit_code;
 use anyhook_model::report::runbook::{ListedVariable, RunbookListReport};
 use anyhook_setup::runbook_report;
 
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::environment::Environment;
-use crate::runbooks::{Installed, path_from};
+use crate::runbooks::{InstalledRunbooks, path_from};
 use crate::ui::{Cell, Out, Tone};
 
-pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
-    let Installed { runbooks, mut notes } = Installed::find(environment);
+pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
+    let InstalledRunbooks { runbooks, mut notes } = InstalledRunbooks::find(environment);
     let mut rows = Vec::new();
     let mut pipelines = Vec::new();
     for found in &runbooks {

@@ -13,11 +13,11 @@ use anyhook_setup::runbook_report;
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::environment::{Environment, terminal_width};
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::runbooks::{find_pipeline, path_from};
-use crate::ui::{Cell, Line, Out, Tone, first_line};
+use crate::ui::{Cell, Out, StyledLine, Tone, first_line};
 
 pub fn run(
     name: &str,
@@ -25,10 +25,10 @@ pub fn run(
     json: bool,
     environment: &Environment,
     out: &mut Out,
-) -> Ended {
+) -> CommandResult {
     let (file, _, runbook) = find_pipeline(environment, name, file)?;
     let Some(pipeline) = runbook.pipeline(name) else {
-        return Err(Trouble::input(format!("there is no pipeline `{name}`"))
+        return Err(CommandError::input(format!("there is no pipeline `{name}`"))
             .hint("`anyhook runbook list` lists the available pipelines"));
     };
     let shown = runbook_report::shown(&runbook, pipeline, &file);
@@ -122,9 +122,9 @@ fn in_a_line(text: &str) -> String {
 }
 
 /// Draws the steps in order, each with the ways that lead on from it.
-fn picture(steps: &[ShownStep]) -> Vec<Line> {
+fn picture(steps: &[ShownStep]) -> Vec<StyledLine> {
     let width = steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<StyledLine> = Vec::new();
     for (number, step) in steps.iter().enumerate() {
         let work = match (&step.run, &step.agent) {
             (_, Some(agent)) => format!("agent {agent}"),

@@ -5,9 +5,9 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use anyhook_engine::now;
-use anyhook_model::daemon::Told;
+use anyhook_model::daemon::PublishedEvent;
 use anyhook_model::exit_code;
-use anyhook_socket::subscription::{BeginError, Note, Subscription};
+use anyhook_socket::subscription::{BeginError, Subscription, SubscriptionNote};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -15,19 +15,19 @@ use signal_hook::low_level::pipe;
 
 use crate::daemon::{connect, folder};
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::{Out, Tone};
 
-pub use anyhook_socket::subscription::Begin;
+pub use anyhook_socket::subscription::SubscriptionStart;
 
 /// How often a daemon that is away is looked for.
 const TRY_EVERY: Duration = Duration::from_millis(100);
 
 /// What comes next.
 #[derive(Debug)]
-pub enum Next {
+pub enum WatchUpdate {
     /// An event.
-    Told(Box<Told>),
+    Told(Box<PublishedEvent>),
     /// Nobody reads our output any more.
     Closed,
     /// We are to end.
@@ -37,26 +37,26 @@ pub enum Next {
 }
 
 /// What ended a wait.
-enum Woken {
+enum WakeReason {
     Readable,
-    Ends(Next),
+    Ends(WatchUpdate),
     Time,
 }
 
 /// The events.
-pub struct Source {
+pub struct EventSource {
     subscription: Subscription,
     signals: Vec<(i32, UnixStream)>,
 }
 
-impl Source {
+impl EventSource {
     /// Begins to follow; starts the daemon if it does not run.
-    pub fn open(begin: Begin, environment: &Environment) -> Result<Self, Trouble> {
+    pub fn open(begin: SubscriptionStart, environment: &Environment) -> Result<Self, CommandError> {
         let client = connect(environment)?;
         let folder = folder(&environment.places)?;
         let subscription =
             Subscription::begin(folder, client, begin, now()).map_err(|error| match error {
-                BeginError::NotYet { .. } => Trouble::input(error.to_string())
+                BeginError::NotYet { .. } => CommandError::input(error.to_string())
                     .hint("omit --after to start with the next one"),
                 BeginError::Client(error) => error.into(),
             })?;
@@ -70,12 +70,12 @@ impl Source {
     }
 
     /// Returns the next event, however long it takes.
-    pub fn next(&mut self) -> Result<Next, Trouble> {
+    pub fn next(&mut self) -> Result<WatchUpdate, CommandError> {
         self.next_within(None)
     }
 
     /// Returns the next event, or that none came in time.
-    pub fn next_within(&mut self, limit: Option<Duration>) -> Result<Next, Trouble> {
+    pub fn next_within(&mut self, limit: Option<Duration>) -> Result<WatchUpdate, CommandError> {
         let end = limit.map(|limit| Instant::now() + limit);
         loop {
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
@@ -83,21 +83,21 @@ impl Source {
             let is_away = self.subscription.connection().is_none();
             let pause = if is_away { Some(left.unwrap_or(TRY_EVERY).min(TRY_EVERY)) } else { left };
             match self.wait(pause)? {
-                Woken::Ends(next) => return Ok(next),
+                WakeReason::Ends(next) => return Ok(next),
                 _ if is_away => {
                     self.subscription.come_back()?;
                     self.tell_notes()?;
                     if self.subscription.connection().is_none() && is_over {
-                        return Ok(Next::Quiet);
+                        return Ok(WatchUpdate::Quiet);
                     }
                 }
-                Woken::Time if is_over => return Ok(Next::Quiet),
-                Woken::Time => {}
-                Woken::Readable => {
+                WakeReason::Time if is_over => return Ok(WatchUpdate::Quiet),
+                WakeReason::Time => {}
+                WakeReason::Readable => {
                     let told = self.subscription.read()?;
                     self.tell_notes()?;
                     if let Some(told) = told {
-                        return Ok(Next::Told(told));
+                        return Ok(WatchUpdate::Told(told));
                     }
                 }
             }
@@ -107,9 +107,11 @@ impl Source {
     fn tell_notes(&mut self) -> io::Result<()> {
         for note in self.subscription.take_notes() {
             let text = match note {
-                Note::Away => "the daemon stopped; waiting for it to restart",
-                Note::Missed => "some events were missed: they are no longer kept",
-                Note::Renumbered => "the daemon's store was replaced: event numbers start over",
+                SubscriptionNote::Away => "the daemon stopped; waiting for it to restart",
+                SubscriptionNote::Missed => "some events were missed: they are no longer kept",
+                SubscriptionNote::Renumbered => {
+                    "the daemon's store was replaced: event numbers start over"
+                }
             };
             Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, text)])?;
         }
@@ -117,7 +119,7 @@ impl Source {
     }
 
     /// Waits for the daemon, for a signal, for the end of whoever reads our output, or for a time.
-    fn wait(&self, limit: Option<Duration>) -> Result<Woken, Trouble> {
+    fn wait(&self, limit: Option<Duration>) -> Result<WakeReason, CommandError> {
         let stdout = io::stdout();
         // Nothing is asked for: that the other end is closed is always told.
         let mut all = vec![PollFd::new(&stdout, PollFlags::empty())];
@@ -126,7 +128,7 @@ impl Source {
         all.extend(daemon.map(|daemon| PollFd::from_borrowed_fd(daemon, PollFlags::IN)));
         let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
         match poll(&mut all, limit.as_ref()) {
-            Ok(0) | Err(Errno::INTR) => return Ok(Woken::Time),
+            Ok(0) | Err(Errno::INTR) => return Ok(WakeReason::Time),
             Ok(_) => {}
             Err(error) => return Err(io::Error::from(error).into()),
         }
@@ -134,18 +136,18 @@ impl Source {
         for (index, (signal, ours)) in self.signals.iter().enumerate() {
             if is_ready(index + 1) {
                 let _ = (&*ours).read(&mut [0]);
-                return Ok(Woken::Ends(Next::Signal(*signal)));
+                return Ok(WakeReason::Ends(WatchUpdate::Signal(*signal)));
             }
         }
         if is_ready(0) {
-            return Ok(Woken::Ends(Next::Closed));
+            return Ok(WakeReason::Ends(WatchUpdate::Closed));
         }
-        Ok(Woken::Readable)
+        Ok(WakeReason::Readable)
     }
 }
 
 /// Ends by the signal that came: whoever started us is to see that it was the signal.
-pub fn end_by(signal: i32, out: &mut Out) -> Result<u8, Trouble> {
+pub fn end_by(signal: i32, out: &mut Out) -> Result<u8, CommandError> {
     out.flush()?;
     let _ = signal_hook::low_level::emulate_default_handler(signal);
     Ok(exit_code::OK)

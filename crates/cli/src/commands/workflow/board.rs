@@ -1,16 +1,16 @@
 //! The board: where every stage is, for a terminal.
 
-use anyhook_model::report::workflow::{NextAgent, StageReport, Waiting, WorkflowReport};
+use anyhook_model::report::workflow::{NextAgent, StageReport, WaitingApproval, WorkflowReport};
 use anyhook_workflow::opinion::lines;
 use jiff::Timestamp;
 
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::commands::agent::age;
 use crate::environment::line_width;
 use crate::ui::{Column, Out, Page, Tone};
 
 /// Draws the board.
-pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> Ended {
+pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> CommandResult {
     let mode = report.execution_mode.as_deref().unwrap_or("mode not set yet");
     out.line(&[
         (Tone::Strong, &report.workflow),
@@ -36,7 +36,7 @@ pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> Ended {
 }
 
 /// Says what can be done next.
-pub fn hints(hints: &[String], out: &mut Out) -> Ended {
+pub fn hints(hints: &[String], out: &mut Out) -> CommandResult {
     for hint in hints {
         out.hint(hint)?;
     }
@@ -44,7 +44,7 @@ pub fn hints(hints: &[String], out: &mut Out) -> Ended {
 }
 
 /// Says who works and who is asked.
-pub fn steps(next: &[NextAgent], waits: &[Waiting], out: &mut Out) -> Ended {
+pub fn steps(next: &[NextAgent], waits: &[WaitingApproval], out: &mut Out) -> CommandResult {
     for one in next {
         let what = match &one.reviewed_stage {
             Some(reviewed) => format!("{} of {reviewed}", one.stage),

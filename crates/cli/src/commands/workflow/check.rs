@@ -4,21 +4,26 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhook_engine::{Problem, Severity};
-use anyhook_flow::runbook::{self, Finding, Name};
+use anyhook_flow::runbook::{self, Finding, SpannedName};
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::WorkflowCheckReport;
-use anyhook_workflow::project::{Written, definition_file, schema_files};
-use anyhook_workflow::schemas::Schema;
+use anyhook_workflow::project::{DefinitionText, definition_file, schema_files};
+use anyhook_workflow::schemas::ArtifactSchema;
 
-use crate::commands::Ended;
-use crate::drawing::draw;
+use crate::commands::CommandResult;
+use crate::diagnostic::draw;
 use crate::environment::Environment;
 use crate::error::workflow::WHOLE_SCHEMA;
 use crate::runbooks::{path_from, problem};
 use crate::ui::{Out, Tone, counted};
 use crate::workflow::{caller, method};
 
-pub fn run(file: Option<&Path>, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(
+    file: Option<&Path>,
+    json: bool,
+    environment: &Environment,
+    out: &mut Out,
+) -> CommandResult {
     let named = file.map(|file| environment.work_dir.join(file));
     let is_named = named.is_some();
     let file = named.unwrap_or_else(|| definition_file(&environment.project_root()));
@@ -36,7 +41,7 @@ pub fn run(file: Option<&Path>, json: bool, environment: &Environment, out: &mut
         }
         return Ok(exit_code::OK);
     }
-    let written = Written::read(&file, method())?;
+    let written = DefinitionText::read(&file, method())?;
     let path = path_from(&written.file, environment);
     let mut findings = written.reading.findings.clone();
     findings.extend(schemas(&written, environment));
@@ -63,10 +68,10 @@ pub fn run(file: Option<&Path>, json: bool, environment: &Environment, out: &mut
 }
 
 /// Finds the schemas of the project's own that cannot be used: they are part of it.
-fn schemas(written: &Written, environment: &Environment) -> Vec<Finding> {
+fn schemas(written: &DefinitionText, environment: &Environment) -> Vec<Finding> {
     let project = written.project(environment.project_root(), caller(environment));
     // Of a path that cannot be one it has been told.
-    let is_told = |file: &Name| {
+    let is_told = |file: &SpannedName| {
         let place = Some(Range::from(&file.span));
         written.reading.findings.iter().any(|finding| finding.span == place)
     };
@@ -76,7 +81,7 @@ fn schemas(written: &Written, environment: &Environment) -> Vec<Finding> {
             Err(error) => {
                 (error.to_string(), "write it, or fix the path; it is relative to the project root")
             }
-            Ok(text) => (Schema::new(&text).err()?.to_string(), WHOLE_SCHEMA),
+            Ok(text) => (ArtifactSchema::new(&text).err()?.to_string(), WHOLE_SCHEMA),
         };
         let message = format!("`{}` cannot be used: {why}", file.text);
         Some(Finding::error("schema", message).at(&file.span).hint(hint))

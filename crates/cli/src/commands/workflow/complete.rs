@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use anyhook_model::exit_code;
 use anyhook_workflow::error::WorkflowError;
 use anyhook_workflow::event::agent_named;
-use anyhook_workflow::transaction::Changed;
-use anyhook_workflow::words::WorkflowStatus;
+use anyhook_workflow::transaction::StateChange;
+use anyhook_workflow::vocabulary::WorkflowStatus;
 use clap::Args;
 use serde_json::Value;
 
 use super::board;
 use super::report::report;
 use super::status::show;
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::{Out, Tone};
 use crate::workflow;
 
@@ -39,7 +39,7 @@ pub struct CompleteArgs {
     event: bool,
 }
 
-pub fn run(arguments: &CompleteArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &CompleteArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     if arguments.event {
         return of_event(environment);
     }
@@ -51,7 +51,7 @@ pub fn run(arguments: &CompleteArgs, environment: &Environment, out: &mut Out) -
         }
         (None, file) => read(file.as_deref().unwrap_or(Path::new("-")), environment)?,
     };
-    let Changed { state, effects, not_journaled } = project.submit(signal)?;
+    let StateChange { state, effects, not_journaled } = project.submit(signal)?;
     not_journaled.iter().try_for_each(workflow::warn_of_journal)?;
     if arguments.json {
         return show(&project, &state, true, out);
@@ -72,7 +72,7 @@ pub fn run(arguments: &CompleteArgs, environment: &Environment, out: &mut Out) -
 }
 
 /// Takes in what the agent of an event has made; sends it back if that cannot be.
-fn of_event(environment: &Environment) -> Ended {
+fn of_event(environment: &Environment) -> CommandResult {
     let event = workflow::read_event()?;
     let Some((project, agent)) = workflow::concerned(&event, environment)? else {
         return Ok(exit_code::OK);
@@ -90,7 +90,7 @@ fn of_event(environment: &Environment) -> Ended {
     }
 }
 
-fn read(file: &Path, environment: &Environment) -> Result<Value, Trouble> {
+fn read(file: &Path, environment: &Environment) -> Result<Value, CommandError> {
     let mut bytes = Vec::new();
     let (name, read) = if file == Path::new("-") {
         let read = std::io::stdin().lock().take(LIMIT + 1).read_to_end(&mut bytes);
@@ -101,7 +101,7 @@ fn read(file: &Path, environment: &Environment) -> Result<Value, Trouble> {
         (format!("`{}`", file.display()), read)
     };
     let cannot = |why: String| {
-        Trouble::input(format!("{name} is not a signal: {why}"))
+        CommandError::input(format!("{name} is not a signal: {why}"))
             .hint("anyhook schema stage-completion-signal")
     };
     read.map_err(|error| cannot(error.to_string()))?;

@@ -7,9 +7,9 @@ use anyhook_workflow::machine;
 use clap::{Args, ValueEnum};
 
 use super::status::warn_of_config;
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::{Out, printable};
 use crate::workflow::{self, tell_model, workflow_agent};
 
@@ -20,7 +20,7 @@ pub struct ContextArgs {
     agent: Option<String>,
     /// Print only one part
     #[arg(long, value_enum)]
-    part: Option<Part>,
+    part: Option<ContextPart>,
     /// Print everything as JSON, untruncated
     #[arg(long, conflicts_with = "part")]
     json: bool,
@@ -31,7 +31,7 @@ pub struct ContextArgs {
 
 /// A part of what an agent is given. They come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum ContextPart {
     /// Its role, its task, and the state of the workflow
     WorkflowState,
     /// project-config.json
@@ -42,18 +42,18 @@ enum Part {
     OutputSchema,
 }
 
-impl From<Part> for briefing::Part {
-    fn from(part: Part) -> Self {
+impl From<ContextPart> for briefing::BriefingPart {
+    fn from(part: ContextPart) -> Self {
         match part {
-            Part::WorkflowState => Self::WorkflowState,
-            Part::ProjectConfig => Self::ProjectConfig,
-            Part::UpstreamArtifacts => Self::UpstreamArtifacts,
-            Part::OutputSchema => Self::OutputSchema,
+            ContextPart::WorkflowState => Self::WorkflowState,
+            ContextPart::ProjectConfig => Self::ProjectConfig,
+            ContextPart::UpstreamArtifacts => Self::UpstreamArtifacts,
+            ContextPart::OutputSchema => Self::OutputSchema,
         }
     }
 }
 
-pub fn run(arguments: &ContextArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &ContextArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     if arguments.event {
         return give(arguments.part, environment, out);
     }
@@ -76,7 +76,7 @@ pub fn run(arguments: &ContextArgs, environment: &Environment, out: &mut Out) ->
 }
 
 /// Gives the agent of an event what it is to know. Whoever is none of the workflow gets nothing.
-fn give(part: Option<Part>, environment: &Environment, out: &mut Out) -> Ended {
+fn give(part: Option<ContextPart>, environment: &Environment, out: &mut Out) -> CommandResult {
     let event = workflow::read_event()?;
     let (_, is_given) = workflow_agent();
     if is_given && !event.is_of_subagent() {
@@ -90,11 +90,11 @@ fn give(part: Option<Part>, environment: &Environment, out: &mut Out) -> Ended {
     let text = match Briefing::read(&project, &state, &agent) {
         Ok(given) if is_open => text_of(&given, part),
         // Said once, whichever parts there are.
-        Ok(_) if part.is_none_or(|part| part == Part::WorkflowState) => {
+        Ok(_) if part.is_none_or(|part| part == ContextPart::WorkflowState) => {
             not_your_turn(&state, &agent)
         }
-        Err(error) if part.is_none_or(|part| part == Part::WorkflowState) => {
-            not_now(&Trouble::from(error))
+        Err(error) if part.is_none_or(|part| part == ContextPart::WorkflowState) => {
+            not_now(&CommandError::from(error))
         }
         Ok(_) | Err(_) => String::new(),
     };
@@ -102,16 +102,16 @@ fn give(part: Option<Part>, environment: &Environment, out: &mut Out) -> Ended {
     Ok(exit_code::OK)
 }
 
-fn text_of(briefing: &Briefing, part: Option<Part>) -> String {
+fn text_of(briefing: &Briefing, part: Option<ContextPart>) -> String {
     part.map_or_else(|| briefing.text(), |part| briefing.part(part.into()))
 }
 
 /// Says that there is nothing for an agent to begin with now, so that it knows.
-fn not_now(trouble: &Trouble) -> String {
+fn not_now(trouble: &CommandError) -> String {
     format!("# You cannot start now\n{}", trouble.message())
 }
 
-fn not_your_turn(state: &anyhook_workflow::state::State, agent: &str) -> String {
+fn not_your_turn(state: &anyhook_workflow::state::WorkflowState, agent: &str) -> String {
     let at = state.current_stage.as_deref().unwrap_or("no stage");
     format!(
         "# It is not `{agent}`'s turn in the workflow `{}`\nThe workflow is {} at {at}. Do not start; report this and stop.",

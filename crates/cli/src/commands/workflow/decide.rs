@@ -1,15 +1,15 @@
 //! `anyhook workflow approve` and `reject`: what a person says at a gate.
 
-use anyhook_workflow::machine::{self, Choice, Effects};
+use anyhook_workflow::machine::{self, PersonDecision, WorkflowEffects};
 use anyhook_workflow::project::Project;
-use anyhook_workflow::refusal::Refusal;
-use anyhook_workflow::state::State;
-use anyhook_workflow::words::{Asks, Decision};
+use anyhook_workflow::refusal::WorkflowRefusal;
+use anyhook_workflow::state::WorkflowState;
+use anyhook_workflow::vocabulary::{Asks, Decision};
 use clap::Args;
 
 use super::status::show;
-use crate::commands::Ended;
-use crate::environment::{Environment, person};
+use crate::commands::CommandResult;
+use crate::environment::{Environment, user_name};
 use crate::ui::{Out, Tone};
 use crate::workflow;
 
@@ -37,7 +37,7 @@ pub struct RejectArgs {
     abort: bool,
 }
 
-pub fn approve(arguments: &DecideArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn approve(arguments: &DecideArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     decide(arguments, environment, out, |project, state, choice| {
         let stage = &arguments.stage;
         match asks(state, stage) {
@@ -49,7 +49,7 @@ pub fn approve(arguments: &DecideArgs, environment: &Environment, out: &mut Out)
     })
 }
 
-pub fn reject(arguments: &RejectArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn reject(arguments: &RejectArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let RejectArgs { decide: arguments, abort } = arguments;
     decide(arguments, environment, out, |project, state, choice| {
         let (definition, stage) = (&project.definition, &arguments.stage);
@@ -66,7 +66,7 @@ pub fn reject(arguments: &RejectArgs, environment: &Environment, out: &mut Out) 
     })
 }
 
-fn asks(state: &State, stage: &str) -> Option<Asks> {
+fn asks(state: &WorkflowState, stage: &str) -> Option<Asks> {
     state.stages.get(stage)?.asks
 }
 
@@ -74,11 +74,16 @@ fn decide(
     arguments: &DecideArgs,
     environment: &Environment,
     out: &mut Out,
-    machine: impl FnOnce(&Project, &State, Choice<'_>) -> Result<(State, Effects), Refusal>,
-) -> Ended {
+    machine: impl FnOnce(
+        &Project,
+        &WorkflowState,
+        PersonDecision<'_>,
+    ) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal>,
+) -> CommandResult {
     let project = workflow::find(environment)?;
-    let by = arguments.by.clone().unwrap_or_else(person);
-    let choice = Choice { by: &by, note: arguments.note.as_deref(), at: anyhook_engine::now() };
+    let by = arguments.by.clone().unwrap_or_else(user_name);
+    let choice =
+        PersonDecision { by: &by, note: arguments.note.as_deref(), at: anyhook_engine::now() };
     let changed = project.change(|state| machine(&project, state, choice))?;
     changed.not_journaled.iter().try_for_each(workflow::warn_of_journal)?;
     let (state, effects) = (changed.state, changed.effects);

@@ -4,7 +4,7 @@ use anyhook_model::exit_code;
 use anyhook_workflow::graph;
 use clap::Args;
 
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::environment::Environment;
 use crate::ui::Out;
 use crate::workflow;
@@ -19,7 +19,7 @@ pub struct GraphArgs {
     plain: bool,
 }
 
-pub fn run(arguments: &GraphArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &GraphArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let project = workflow::find(environment)?;
     let state = if arguments.plain { None } else { project.state()? };
     // A state of another definition says nothing about this one.

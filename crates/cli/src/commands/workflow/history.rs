@@ -3,13 +3,13 @@
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{HistoryReport, WorkflowHistoryReport};
 
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::environment::Environment;
-use crate::figures::second;
+use crate::format::second;
 use crate::ui::{Cell, Out, Tone};
 use crate::workflow;
 
-pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let project = workflow::find(environment)?;
     let state = project.begun()?;
     if json {

@@ -6,9 +6,9 @@ use anyhook_workflow::project::{CONFIG, definition_file, write_whole};
 use serde_json::json;
 
 use super::status::show;
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::runbooks::path_from;
 use crate::ui::{Out, Tone};
 use crate::workflow;
@@ -16,7 +16,7 @@ use crate::workflow;
 /// What `git` need not know of `ARTIFACTS/system`.
 const IGNORED: &str = ".workflow-*.lock\nworkflow-state.*.json\n";
 
-pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let root = environment.project_root();
     let name = root.file_name().map(|name| name.to_string_lossy().into_owned());
     let config = json!({
@@ -59,10 +59,10 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
 }
 
 /// Writes a file that is not there; tells whether it was not.
-fn write_new(file: &Path, text: &str) -> Result<bool, Trouble> {
+fn write_new(file: &Path, text: &str) -> Result<bool, CommandError> {
     if file.symlink_metadata().is_ok() {
         return Ok(false);
     }
-    write_whole(file, text.as_bytes()).map_err(|error| Trouble::at(file, error))?;
+    write_whole(file, text.as_bytes()).map_err(|error| CommandError::at(file, error))?;
     Ok(true)
 }

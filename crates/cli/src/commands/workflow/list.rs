@@ -5,22 +5,22 @@ use std::path::Path;
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{ListedWorkflow, WorkflowListReport};
 use anyhook_workflow::machine::next;
+use anyhook_workflow::next_actions::is_stuck;
 use anyhook_workflow::project::Project;
-use anyhook_workflow::registry::{self, Found, Listed};
-use anyhook_workflow::state::State;
-use anyhook_workflow::ways::is_stuck;
-use anyhook_workflow::words::{Asks, WorkflowStatus};
+use anyhook_workflow::registry::{self, EntryStatus, ListedEntry};
+use anyhook_workflow::state::WorkflowState;
+use anyhook_workflow::vocabulary::{Asks, WorkflowStatus};
 use jiff::Timestamp;
 
 use super::board;
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::commands::agent::age;
 use crate::environment::{Environment, shown};
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::{Cell, Out, Tone};
 use crate::workflow::caller;
 
-pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let now = anyhook_engine::now();
     let workflows = listed(environment, now);
     if json {
@@ -64,8 +64,8 @@ fn listed(environment: &Environment, now: Timestamp) -> Vec<ListedWorkflow> {
     listed
 }
 
-fn report(listed: Listed, environment: &Environment) -> ListedWorkflow {
-    let Listed { entry, now } = listed;
+fn report(listed: ListedEntry, environment: &Environment) -> ListedWorkflow {
+    let ListedEntry { entry, now } = listed;
     let known = ListedWorkflow {
         project: entry.project.display().to_string(),
         workflow: entry.workflow,
@@ -78,7 +78,7 @@ fn report(listed: Listed, environment: &Environment) -> ListedWorkflow {
         problem: None,
     };
     match now {
-        Found::There(found) => {
+        EntryStatus::There(found) => {
             let (project, state) = *found;
             ListedWorkflow {
                 waiting_for: waiting_for(&project, &state),
@@ -91,17 +91,17 @@ fn report(listed: Listed, environment: &Environment) -> ListedWorkflow {
                 ..known
             }
         }
-        Found::Gone => known,
-        Found::Unreadable(error) => ListedWorkflow {
+        EntryStatus::Gone => known,
+        EntryStatus::Unreadable(error) => ListedWorkflow {
             status: "unreadable".to_owned(),
-            problem: Some(Trouble::of_workflow(error, environment).message().to_owned()),
+            problem: Some(CommandError::of_workflow(error, environment).message().to_owned()),
             ..known
         },
     }
 }
 
 /// Says who has to do something.
-fn waiting_for(project: &Project, state: &State) -> Option<String> {
+fn waiting_for(project: &Project, state: &WorkflowState) -> Option<String> {
     if matches!(state.status, WorkflowStatus::Completed | WorkflowStatus::Aborted) {
         return None;
     }
@@ -123,7 +123,7 @@ fn waiting_for(project: &Project, state: &State) -> Option<String> {
 
 /// Returns since when a workflow is as it is: a person is asked since the stage was completed,
 /// whatever others have done meanwhile.
-fn since(state: &State) -> Timestamp {
+fn since(state: &WorkflowState) -> Timestamp {
     let paused = state.paused_at.as_ref().and_then(|stage| state.stages.get(stage));
     paused.and_then(|stage| stage.completed_at).unwrap_or(state.updated_at)
 }

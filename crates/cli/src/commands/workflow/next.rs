@@ -2,16 +2,16 @@
 
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{NextAgent, WorkflowNextReport};
+use anyhook_workflow::next_actions::{NextAction, out_of};
 use anyhook_workflow::project::Project;
-use anyhook_workflow::state::State;
-use anyhook_workflow::ways::{Way, out_of};
-use anyhook_workflow::words::WorkflowStatus;
+use anyhook_workflow::state::WorkflowState;
+use anyhook_workflow::vocabulary::WorkflowStatus;
 use clap::Args;
 
 use super::board;
 use super::report::{hints, next, waits};
 use super::status::warn_of_config;
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::environment::Environment;
 use crate::ui::{Out, Tone};
 use crate::workflow::{self, tell_model, workflow_agent};
@@ -29,7 +29,7 @@ pub struct NextArgs {
     review: Option<String>,
 }
 
-pub fn run(arguments: &NextArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &NextArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     if arguments.event {
         return tell_orchestrator(arguments.review.as_deref(), environment, out);
     }
@@ -58,7 +58,11 @@ pub fn run(arguments: &NextArgs, environment: &Environment, out: &mut Out) -> En
 
 /// Tells the main agent who comes next, so that it hands on the work. One that is itself an agent
 /// of the workflow hands nothing on.
-fn tell_orchestrator(review: Option<&str>, environment: &Environment, out: &mut Out) -> Ended {
+fn tell_orchestrator(
+    review: Option<&str>,
+    environment: &Environment,
+    out: &mut Out,
+) -> CommandResult {
     let event = workflow::read_event()?;
     if workflow_agent().0.is_some() || event.is_of_subagent() {
         return Ok(exit_code::OK);
@@ -84,7 +88,7 @@ fn tell_orchestrator(review: Option<&str>, environment: &Environment, out: &mut 
     Ok(exit_code::OK)
 }
 
-fn words(project: &Project, state: &State, called: Option<&str>) -> String {
+fn words(project: &Project, state: &WorkflowState, called: Option<&str>) -> String {
     let mut lines = vec![format!("The workflow `{}` is {}.", state.workflow, state.status.name())];
     // Reviews have hooks of their own, which can be taken away.
     let stages = next(project, state).into_iter().filter(|one| one.reviewed_stage.is_none());
@@ -101,7 +105,7 @@ fn words(project: &Project, state: &State, called: Option<&str>) -> String {
     }
     for (name, stage) in &state.stages {
         if let Some(reason) = &stage.reason {
-            let ways: Vec<String> = out_of(name, stage).iter().map(Way::hint).collect();
+            let ways: Vec<String> = out_of(name, stage).iter().map(NextAction::hint).collect();
             lines.push(format!(
                 "- The stage `{name}` is {}: {reason}. A person is needed. Tell them: {}",
                 stage.status.name(),

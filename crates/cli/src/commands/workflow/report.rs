@@ -1,19 +1,19 @@
 //! Where a workflow is, as it is printed.
 
 use anyhook_model::report::workflow::{
-    ArtifactReport, NextAgent, ReviewReport, StageReport, Waiting, WorkflowReport,
+    ArtifactReport, NextAgent, ReviewReport, StageReport, WaitingApproval, WorkflowReport,
 };
 use anyhook_workflow::changed::has_changed;
 use anyhook_workflow::definition::{ArtifactDefinition, StageDefinition};
 use anyhook_workflow::machine;
+use anyhook_workflow::next_actions::{self, NextAction};
 use anyhook_workflow::opinion::opinion_since;
 use anyhook_workflow::project::Project;
-use anyhook_workflow::state::State;
-use anyhook_workflow::ways::{self, Way};
-use anyhook_workflow::words::Asks;
+use anyhook_workflow::state::WorkflowState;
+use anyhook_workflow::vocabulary::Asks;
 
 /// Returns where a workflow is.
-pub fn report(project: &Project, state: &State) -> WorkflowReport {
+pub fn report(project: &Project, state: &WorkflowState) -> WorkflowReport {
     let stages = project.definition.stages.iter();
     WorkflowReport {
         workflow: state.workflow.clone(),
@@ -30,11 +30,15 @@ pub fn report(project: &Project, state: &State) -> WorkflowReport {
 }
 
 /// Returns what can be done next, in words and as commands.
-pub fn hints(project: &Project, state: &State) -> Vec<String> {
-    ways::ways(&project.definition, state).iter().map(Way::hint).collect()
+pub fn hints(project: &Project, state: &WorkflowState) -> Vec<String> {
+    next_actions::ways(&project.definition, state).iter().map(NextAction::hint).collect()
 }
 
-fn of_stage(project: &Project, state: &State, stage: &StageDefinition) -> Option<StageReport> {
+fn of_stage(
+    project: &Project,
+    state: &WorkflowState,
+    stage: &StageDefinition,
+) -> Option<StageReport> {
     let now = state.stages.get(&stage.name.text)?;
     let is_made = |artifact: &&ArtifactDefinition| {
         artifact.is_made_in(state.execution_mode) || artifact.modes.is_empty()
@@ -75,7 +79,7 @@ fn of_stage(project: &Project, state: &State, stage: &StageDefinition) -> Option
 }
 
 /// Returns who is to work now.
-pub fn next(project: &Project, state: &State) -> Vec<NextAgent> {
+pub fn next(project: &Project, state: &WorkflowState) -> Vec<NextAgent> {
     let agents = machine::next(&project.definition, state).into_iter();
     agents
         .map(|one| NextAgent {
@@ -88,14 +92,14 @@ pub fn next(project: &Project, state: &State) -> Vec<NextAgent> {
 }
 
 /// Returns what a person is asked, in the order of the definition.
-pub fn waits(project: &Project, state: &State) -> Vec<Waiting> {
+pub fn waits(project: &Project, state: &WorkflowState) -> Vec<WaitingApproval> {
     let stages = project.definition.stages.iter();
     let waiting = stages.filter_map(|stage| {
         let name = &stage.name.text;
         let now = state.stages.get(name)?;
         let asks = now.asks?;
         let opinion = opinion_since(project, now);
-        Some(Waiting {
+        Some(WaitingApproval {
             stage: name.clone(),
             asks: asks.name().to_owned(),
             answers: answers(name, asks),
@@ -106,7 +110,7 @@ pub fn waits(project: &Project, state: &State) -> Vec<Waiting> {
 }
 
 fn answers(stage: &str, asks: Asks) -> Vec<String> {
-    let ways = ways::answers(stage, asks).into_iter();
+    let ways = next_actions::answers(stage, asks).into_iter();
     match asks {
         Asks::Approval => ways.map(|way| way.command).collect(),
         // By the command alone nobody can tell what comes of it.

@@ -1,17 +1,17 @@
 //! `anyhook workflow reset`: a stage again, the state before, other rules, or all anew. What was
 //! there is kept.
 
-use anyhook_workflow::machine::{self, Choice, Effects};
+use anyhook_workflow::machine::{self, PersonDecision, WorkflowEffects};
 use anyhook_workflow::project::Project;
-use anyhook_workflow::refusal::Refusal;
-use anyhook_workflow::state::State;
+use anyhook_workflow::refusal::WorkflowRefusal;
+use anyhook_workflow::state::WorkflowState;
 use anyhook_workflow::transaction::Replacement;
-use anyhook_workflow::words::StageStatus;
+use anyhook_workflow::vocabulary::StageStatus;
 use clap::Args;
 
 use super::status::show;
-use crate::commands::Ended;
-use crate::environment::{Environment, person};
+use crate::commands::CommandResult;
+use crate::environment::{Environment, user_name};
 use crate::ui::{Out, Tone};
 use crate::workflow;
 
@@ -41,11 +41,11 @@ pub struct ResetArgs {
     json: bool,
 }
 
-pub fn run(arguments: &ResetArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &ResetArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let project = workflow::find(environment)?;
-    let by = arguments.by.clone().unwrap_or_else(person);
+    let by = arguments.by.clone().unwrap_or_else(user_name);
     let note = arguments.note.as_deref();
-    let choice = Choice { by: &by, note, at: anyhook_engine::now() };
+    let choice = PersonDecision { by: &by, note, at: anyhook_engine::now() };
     let changed = match &arguments.stage {
         Some(stage) => project.change(|state| again(&project, state, stage, choice))?,
         None if arguments.rules => project.accept_rules(choice)?,
@@ -64,10 +64,10 @@ pub fn run(arguments: &ResetArgs, environment: &Environment, out: &mut Out) -> E
 
 fn again(
     project: &Project,
-    state: &State,
+    state: &WorkflowState,
     stage: &str,
-    choice: Choice<'_>,
-) -> Result<(State, Effects), Refusal> {
+    choice: PersonDecision<'_>,
+) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal> {
     let status = state.stages.get(stage).map(|stage| stage.status);
     match status {
         Some(StageStatus::Blocked | StageStatus::Failed) => {

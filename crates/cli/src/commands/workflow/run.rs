@@ -1,7 +1,7 @@
 //! `anyhook workflow run`: has every agent work whose turn it is, until a person is needed or all is
 //! done, and tells what happens.
 
-mod ended;
+mod outcome;
 mod progress;
 
 use std::sync::Arc;
@@ -9,23 +9,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhook_hosts::in_search_order;
 use anyhook_model::exit_code;
-use anyhook_model::pipeline::{PipelineView, Plan, Work};
+use anyhook_model::pipeline::{PipelinePlan, PipelineView, StepWork};
 use anyhook_workflow::machine;
 use anyhook_workflow::project::Project;
-use anyhook_workflow::state::State;
+use anyhook_workflow::state::WorkflowState;
 use anyhook_workflow::supervisor::{Observer as _, RunEnd, StartOptions, Starter, Supervisor};
 use clap::Args;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use self::progress::Progress;
+use self::progress::WorkflowProgress;
 use super::report::report;
 use crate::agents::program;
-use crate::commands::{Ended, trust};
-use crate::environment::{Environment, person, variables_for_agents};
-use crate::error::Trouble;
-use crate::person::{agent_above, only_a_person};
-use crate::runbooks::Foreign;
+use crate::commands::{CommandResult, trust};
+use crate::environment::{Environment, user_name, variables_for_agents};
+use crate::error::CommandError;
+use crate::human_only::{agent_above, only_a_person};
+use crate::runbooks::UnverifiedFile;
 use crate::ui::{Out, Tone};
 use crate::workflow;
 
@@ -45,7 +45,7 @@ pub struct RunArgs {
     json: bool,
 }
 
-pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let project = workflow::find(environment)?;
     if !arguments.dry_run {
         check_caller(arguments, &project, environment)?;
@@ -55,7 +55,7 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
         with: arguments.with.clone(),
         usual: usual_program().map(str::to_owned),
         variables: variables_for_agents(environment),
-        by: person(),
+        by: user_name(),
     };
     if arguments.dry_run {
         let starter = Starter { project: &project, options: &options };
@@ -67,7 +67,7 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register(signal, Arc::clone(&interrupted))?;
     }
-    let mut progress = Progress::new(if arguments.json { &mut stderr } else { &mut *out });
+    let mut progress = WorkflowProgress::new(if arguments.json { &mut stderr } else { &mut *out });
     // What the first step does is news.
     progress.state(&state)?;
     let is_interrupted = || interrupted.load(Ordering::Relaxed);
@@ -75,9 +75,9 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
         RunEnd::Interrupted(open) => leave(&open, progress.out()),
         RunEnd::AtRest(state) if arguments.json => {
             out.json(&report(&project, &state))?;
-            Ok(ended::code(&state))
+            Ok(outcome::code(&state))
         }
-        RunEnd::AtRest(state) => ended::tell(&project, &state, out),
+        RunEnd::AtRest(state) => outcome::tell(&project, &state, out),
     }
 }
 
@@ -91,7 +91,7 @@ fn check_caller(
     arguments: &RunArgs,
     project: &Project,
     environment: &Environment,
-) -> Result<(), Trouble> {
+) -> Result<(), CommandError> {
     if agent_above(environment).is_none() {
         return Ok(());
     }
@@ -103,7 +103,7 @@ fn check_caller(
         definition.run.is_some() || definition.agents.iter().any(|agent| agent.run.is_some());
     match (&project.file, &project.text) {
         (Some(file), Some(text)) if has_commands => {
-            let workflow = Foreign::of(file, text, environment);
+            let workflow = UnverifiedFile::of(file, text, environment);
             trust::before_an_agent_runs_it("workflow run", &workflow, environment)
         }
         // Agents' programs, which `install` knows where to find.
@@ -112,9 +112,9 @@ fn check_caller(
 }
 
 /// Prints who would be started.
-fn show(starter: Starter<'_>, state: &State, json: bool, out: &mut Out) -> Ended {
+fn show(starter: Starter<'_>, state: &WorkflowState, json: bool, out: &mut Out) -> CommandResult {
     let next = machine::next(&starter.project.definition, state);
-    let plans: Vec<Plan> =
+    let plans: Vec<PipelinePlan> =
         next.iter().map(|work| starter.plan(state, work)).collect::<Result<_, _>>()?;
     if json {
         out.json(&plans)?;
@@ -126,7 +126,7 @@ fn show(starter: Starter<'_>, state: &State, json: bool, out: &mut Out) -> Ended
             (Tone::Plain, &format!(": {}, attempt {}", work.agent, work.attempt)),
         ])?;
         for step in &plan.steps {
-            let Work::Agent(agent) = &step.work else { continue };
+            let StepWork::Agent(agent) = &step.work else { continue };
             out.field("command", Tone::Plain, &agent.run.text)?;
             let host = agent.host.as_deref().unwrap_or("unknown to anyhook");
             out.field("agent", Tone::Plain, host)?;
@@ -135,13 +135,13 @@ fn show(starter: Starter<'_>, state: &State, json: bool, out: &mut Out) -> Ended
         out.gap()?;
     }
     if next.is_empty() {
-        return ended::tell(starter.project, state, out);
+        return outcome::tell(starter.project, state, out);
     }
     Ok(exit_code::OK)
 }
 
 /// Says what becomes of the agents when we are told to end.
-fn leave(open: &[PipelineView], out: &mut Out) -> Ended {
+fn leave(open: &[PipelineView], out: &mut Out) -> CommandResult {
     let word = if open.is_empty() { "no agent is working" } else { "the agents keep working" };
     out.line(&[(Tone::Warn, "interrupted"), (Tone::Plain, &format!(": {word}"))])?;
     out.hint("resume it: anyhook workflow run")?;

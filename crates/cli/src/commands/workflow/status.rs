@@ -3,16 +3,16 @@
 use anyhook_model::exit_code;
 use anyhook_workflow::briefing::NO_CONFIG;
 use anyhook_workflow::project::{CONFIG, Project};
-use anyhook_workflow::state::State;
+use anyhook_workflow::state::WorkflowState;
 
 use super::board;
 use super::report::report;
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::environment::Environment;
 use crate::ui::{Out, Tone};
 use crate::workflow;
 
-pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let project = workflow::find(environment)?;
     let state = project.begun()?;
     warn_of_config(&project)?;
@@ -28,7 +28,7 @@ pub fn warn_of_config(project: &Project) -> std::io::Result<()> {
 }
 
 /// Prints where a workflow is.
-pub fn show(project: &Project, state: &State, json: bool, out: &mut Out) -> Ended {
+pub fn show(project: &Project, state: &WorkflowState, json: bool, out: &mut Out) -> CommandResult {
     let report = report(project, state);
     if json {
         out.json(&report)?;

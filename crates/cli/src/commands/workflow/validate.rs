@@ -6,13 +6,13 @@ use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{FileFault, ValidateReport, ValidatedFile};
 use anyhook_workflow::error::WorkflowError;
 use anyhook_workflow::project::Project;
-use anyhook_workflow::schemas::Fault;
+use anyhook_workflow::schemas::SchemaViolation;
 use anyhook_workflow::validation::Validated;
 use clap::{Args, ValueEnum};
 
-use crate::commands::Ended;
+use crate::commands::CommandResult;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::CommandError;
 use crate::ui::{Out, Tone, counted};
 use crate::workflow::{self, path_in_project};
 
@@ -43,14 +43,14 @@ enum HandedPart {
     Artifacts,
 }
 
-pub fn run(arguments: &ValidateArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &ValidateArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     if arguments.event {
         return of_event(arguments.part, environment);
     }
     let project = workflow::find(environment)?;
     let named = || arguments.files.iter().map(|file| path_in_project(&project, file, environment));
     let paths = if arguments.all { all(&project)? } else { named().collect::<Result<_, _>>()? };
-    let files: Result<Vec<ValidatedFile>, Trouble> =
+    let files: Result<Vec<ValidatedFile>, CommandError> =
         paths.iter().map(|path| look(&project, path)).collect();
     let files = files?;
     let is_valid = files.iter().all(|file| file.valid);
@@ -62,7 +62,7 @@ pub fn run(arguments: &ValidateArgs, environment: &Environment, out: &mut Out) -
     Ok(if is_valid { exit_code::OK } else { exit_code::PROBLEM })
 }
 
-fn show(files: &[ValidatedFile], out: &mut Out) -> Result<(), Trouble> {
+fn show(files: &[ValidatedFile], out: &mut Out) -> Result<(), CommandError> {
     for file in files {
         let schema = file.schema.as_ref().map(|schema| format!(" ({schema})")).unwrap_or_default();
         let (tone, mark) = if file.valid { (Tone::Good, "✔ ") } else { (Tone::Bad, "✘ ") };
@@ -87,24 +87,25 @@ fn show(files: &[ValidatedFile], out: &mut Out) -> Result<(), Trouble> {
 }
 
 /// Returns the paths of all artifacts that are there, below the project.
-fn all(project: &Project) -> Result<Vec<String>, Trouble> {
+fn all(project: &Project) -> Result<Vec<String>, CommandError> {
     let paths = project.artifact_paths();
     if paths.is_empty() {
-        return Err(Trouble::input("no artifacts yet").hint("anyhook workflow next"));
+        return Err(CommandError::input("no artifacts yet").hint("anyhook workflow next"));
     }
     Ok(paths)
 }
 
-fn look(project: &Project, path: &str) -> Result<ValidatedFile, Trouble> {
+fn look(project: &Project, path: &str) -> Result<ValidatedFile, CommandError> {
     let Validated { schema, faults } = project.validate_file(path)?;
-    let faults =
-        faults.into_iter().map(|Fault { pointer, message }| FileFault { pointer, message });
+    let faults = faults
+        .into_iter()
+        .map(|SchemaViolation { pointer, message }| FileFault { pointer, message });
     let faults: Vec<FileFault> = faults.collect();
     Ok(ValidatedFile { path: path.to_owned(), schema, valid: faults.is_empty(), faults })
 }
 
 /// Looks at what the agent of an event would hand in; sends it back if that cannot be.
-fn of_event(part: Option<HandedPart>, environment: &Environment) -> Ended {
+fn of_event(part: Option<HandedPart>, environment: &Environment) -> CommandResult {
     let event = workflow::read_event()?;
     let Some((project, agent)) = workflow::concerned(&event, environment)? else {
         return Ok(exit_code::OK);

@@ -3,15 +3,15 @@
 
 use std::process::Command;
 
-use anyhook_testkit::agents::{AGENT_PATIENCE, Bed};
-use anyhook_testkit::model_server::{Turn, tells};
+use anyhook_testkit::agents::{AGENT_PATIENCE, AgentSandbox};
+use anyhook_testkit::model_server::{ModelTurn, tells};
 use anyhook_testkit::{wait_within, write};
 use serde_json::Value;
 
-use super::seat::{DIALOG, Seat, question, shell};
+use super::interactive_claude::{DIALOG, Seat, question, shell};
 
 /// Permissions wait for a person.
-fn waiting(bed: &mut Bed) {
+fn waiting(bed: &mut AgentSandbox) {
     let settings = "[decisions]\nwait = [\"permission\"]\nwait_seconds = 120\n";
     write(&bed.home().join(".config/agents/anyhook.toml"), settings, 0o644);
 }
@@ -22,7 +22,7 @@ fn asked() -> Option<(Seat, String)> {
 }
 
 fn asked_about(command: &str) -> Option<(Seat, String)> {
-    let seat = Seat::take(waiting, [shell(command), Turn::text("it rests")])?;
+    let seat = Seat::take(waiting, [shell(command), ModelTurn::text("it rests")])?;
     seat.screen.submit("do it");
     seat.screen.wait_for(DIALOG);
     wait_within(AGENT_PATIENCE, "a decision", || decisions(&seat, &[]).len() == 1);
@@ -153,7 +153,7 @@ fn escape_dismisses_the_decision() {
 
 #[test]
 fn its_state_is_listed() {
-    let script = [question(), Turn::text("it rests")];
+    let script = [question(), ModelTurn::text("it rests")];
     let Some(seat) = Seat::take(|_| {}, script) else { return };
     seat.wait_for("SessionStart", "");
     let listed = wait_for_state(&seat, "idle");
@@ -178,7 +178,7 @@ fn its_state_is_listed() {
 
 /// Opens an agent that asks a question, and returns the decision about it.
 fn asked_a_question() -> Option<(Seat, Value)> {
-    let seat = Seat::take(waiting, [question(), Turn::text("it rests")])?;
+    let seat = Seat::take(waiting, [question(), ModelTurn::text("it rests")])?;
     seat.screen.submit("do it");
     seat.screen.wait_for("Which colour?");
     wait_within(AGENT_PATIENCE, "a decision", || decisions(&seat, &[]).len() == 1);

@@ -1,7 +1,7 @@
 //! Guards that answer in the words of one agent, asked by each of them.
 
-use anyhook_testkit::agents::{Agent, Bed};
-use anyhook_testkit::model_server::Turn;
+use anyhook_testkit::agents::{Agent, AgentSandbox};
+use anyhook_testkit::model_server::ModelTurn;
 
 use crate::environment;
 
@@ -20,7 +20,7 @@ const GUARDS: [(&str, &str); 4] = [
 ];
 
 fn denies_in_every_dialect(agent: Agent) {
-    let Some(bed) = Bed::within(environment(), agent) else { return };
+    let Some(bed) = AgentSandbox::within(environment(), agent) else { return };
     for (name, answer) in GUARDS {
         let matter =
             format!("trigger: PreToolUse\nmatcher: {{tool: Shell, pattern: 'made-{name}'}}");
@@ -29,10 +29,10 @@ fn denies_in_every_dialect(agent: Agent) {
     let installed = bed.environment().run(&["install", agent.name()]);
     assert_eq!(installed.code, 0, "{installed:?}");
     let touch = |name: &str| bed.shell_tool(&format!("touch made-{name}.txt"));
-    let mut turns: Vec<Turn> = GUARDS.iter().map(|(name, _)| touch(name)).collect();
+    let mut turns: Vec<ModelTurn> = GUARDS.iter().map(|(name, _)| touch(name)).collect();
     // A command that nobody objects to shows that the agent can do what it wants.
     turns.push(touch("harmless"));
-    turns.push(Turn::text("that was all"));
+    turns.push(ModelTurn::text("that was all"));
     let outcome = bed.run("make some files", turns);
     let was_made = |name: &str| bed.project().join(format!("made-{name}.txt")).exists();
     assert!(was_made("harmless"), "{outcome:#?}");

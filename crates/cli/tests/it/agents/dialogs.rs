@@ -4,23 +4,23 @@ use std::time::{Duration, Instant};
 
 use anyhook_hosts::dialog::{Dialog, KeyPacer};
 use anyhook_model::Key;
-use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, Bed, Screen};
-use anyhook_testkit::model_server::Turn;
+use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, AgentSandbox, AgentScreen};
+use anyhook_testkit::model_server::ModelTurn;
 use anyhook_testkit::{wait_within, write};
 use serde_json::json;
 
 use crate::environment;
 
 /// How long a key may take to change what is shown before it is pressed again.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What comes when the agent ends.
 const ENDED: &str = "its end";
 
 /// An agent and its screen.
 struct Stage {
-    screen: Screen,
-    bed: Bed,
+    screen: AgentScreen,
+    bed: AgentSandbox,
 }
 
 type Keys = fn(&Dialog) -> Option<&Vec<Key>>;
@@ -32,10 +32,10 @@ impl Stage {
     /// Opens an agent that was made ready; none if it cannot be run here.
     fn open(
         agent: Agent,
-        prepare: impl FnOnce(&mut Bed),
-        script: impl FnOnce(&Bed) -> Vec<Turn>,
+        prepare: impl FnOnce(&mut AgentSandbox),
+        script: impl FnOnce(&AgentSandbox) -> Vec<ModelTurn>,
     ) -> Option<Self> {
-        let mut bed = Bed::within(environment(), agent)?;
+        let mut bed = AgentSandbox::within(environment(), agent)?;
         prepare(&mut bed);
         let screen = bed.open(script(&bed))?;
         Some(Self { screen, bed })
@@ -58,7 +58,7 @@ impl Stage {
     /// dialog or a text on the screen.
     fn answer(&self, name: &str, keys: Keys, then: &str) {
         let asked = self.wait_for(name);
-        let mut pacer = KeyPacer::new(PATIENCE);
+        let mut pacer = KeyPacer::new(TIMEOUT);
         self.screen.wait_until(&format!("{then} after {name}"), |text| {
             let dialog = self.shown();
             let is_next = dialog.as_ref().is_some_and(|dialog| dialog.name == then);
@@ -83,7 +83,7 @@ impl Stage {
 
 /// The first day with Claude Code, but for what needs the network.
 fn claude_code() -> Option<Stage> {
-    let prepare = |bed: &mut Bed| {
+    let prepare = |bed: &mut AgentSandbox| {
         bed.be_first_day();
         bed.add_argument("--dangerously-skip-permissions");
         let known = json!({"hasCompletedOnboarding": true, "theme": "dark"});
@@ -123,7 +123,7 @@ fn claude_code_is_not_let_do_as_it_likes() {
 
 /// The first day with Codex, with a hook that nobody has trusted.
 fn codex() -> Option<Stage> {
-    let prepare = |bed: &mut Bed| {
+    let prepare = |bed: &mut AgentSandbox| {
         bed.be_first_day();
         let handler = json!({"type": "command", "command": "true"});
         let hooks = json!({"hooks": {"Stop": [{"hooks": [handler]}]}});
@@ -156,7 +156,8 @@ fn codex_is_sent_away() {
 #[test]
 fn gemini_cli_is_let_in() {
     for (keys, trust) in [(ALLOW, "TRUST_FOLDER"), (DENY, "DO_NOT_TRUST")] {
-        let Some(stage) = Stage::open(Agent::GeminiCli, Bed::be_first_day, |_| Vec::new()) else {
+        let Some(stage) = Stage::open(Agent::GeminiCli, AgentSandbox::be_first_day, |_| Vec::new())
+        else {
             return;
         };
         stage.answer("trust", keys, "Type your message");
@@ -166,13 +167,13 @@ fn gemini_cli_is_let_in() {
     }
 }
 
-fn asks(bed: &mut Bed) {
+fn asks(bed: &mut AgentSandbox) {
     bed.set_variable("OPENCODE_PERMISSION", json!({"bash": "ask", "edit": "ask"}).to_string());
 }
 
-fn script(bed: &Bed) -> Vec<Turn> {
+fn script(bed: &AgentSandbox) -> Vec<ModelTurn> {
     let write = bed.write_tool("notes.txt", "hello\n");
-    vec![bed.shell_tool("touch done"), write, Turn::text("it rests")]
+    vec![bed.shell_tool("touch done"), write, ModelTurn::text("it rests")]
 }
 
 /// Agents that take no answer from a hook are answered on their screens.

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use anyhook_hosts::log::{LogHomes, is_named};
-use anyhook_testkit::agents::{Agent, Bed};
-use anyhook_testkit::model_server::Turn;
+use anyhook_hosts::log::{LogRoots, is_named};
+use anyhook_testkit::agents::{Agent, AgentSandbox};
+use anyhook_testkit::model_server::ModelTurn;
 use anyhook_testkit::write;
 
 use crate::environment;
 
 /// Returns how many logs Gemini CLI has below a home, where the daemon looks for them.
 fn logs(home: &Path, variables: BTreeMap<&'static str, std::path::PathBuf>) -> usize {
-    let homes = LogHomes { home: home.to_owned(), variables };
+    let homes = LogRoots { home: home.to_owned(), variables };
     let places = anyhook_hosts::gemini_cli::SPEC.log_places(&homes);
     let [place] = places.as_slice() else { panic!("{places:?}") };
     let [_, chats, file] = place.names else { panic!("{place:?}") };
@@ -24,7 +24,7 @@ fn logs(home: &Path, variables: BTreeMap<&'static str, std::path::PathBuf>) -> u
 }
 
 /// Tells whether `anyhook hosts` says that Gemini CLI calls us.
-fn is_wired(bed: &Bed, home: Option<&Path>) -> bool {
+fn is_wired(bed: &AgentSandbox, home: Option<&Path>) -> bool {
     let mut hosts = bed.environment().command(&["hosts", "--json"]);
     hosts.envs(home.map(|home| ("GEMINI_CLI_HOME", home)));
     let told = anyhook_testkit::run(hosts, b"");
@@ -35,7 +35,7 @@ fn is_wired(bed: &Bed, home: Option<&Path>) -> bool {
 
 #[test]
 fn gemini_cli_has_another_home() {
-    let Some(mut bed) = Bed::within(environment(), Agent::GeminiCli) else { return };
+    let Some(mut bed) = AgentSandbox::within(environment(), Agent::GeminiCli) else { return };
     let other = bed.environment().root().join("other home");
     let settings = fs::read_to_string(bed.home().join(".gemini/settings.json")).unwrap();
     write(&other.join(".gemini/settings.json"), settings, 0o644);
@@ -55,7 +55,7 @@ fn gemini_cli_has_another_home() {
     let doctor = anyhook_testkit::run(doctor, b"");
     assert!(doctor.stdout.contains("is installed in user settings"), "{doctor:?}");
 
-    bed.run("go on", [bed.shell_tool("touch forbidden"), Turn::text("that was all")]);
+    bed.run("go on", [bed.shell_tool("touch forbidden"), ModelTurn::text("that was all")]);
     assert!(!bed.project().join("forbidden").exists());
     let denied = |record: &serde_json::Value| record["verdict"]["decision"] == "deny";
     assert!(bed.environment().journal().iter().any(denied));

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhook_daemon::launch::{self, Additions};
-use anyhook_hosts::wiring::{Scope, codex_trust};
-use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, Bed, Screen};
-use anyhook_testkit::model_server::{Turn, tells};
+use anyhook_daemon::launch::{self, LaunchAdditions};
+use anyhook_hosts::wiring::{SettingsScope, codex_trust};
+use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, AgentSandbox, AgentScreen};
+use anyhook_testkit::model_server::{ModelTurn, tells};
 use anyhook_testkit::{wait_within, write};
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ use crate::environment;
 const HOSTILE_ID: &str = "it's a b; touch x";
 
 /// What the user has of their own: it leaves a mark at the end of a turn.
-fn of_the_user(bed: &Bed) -> Vec<PathBuf> {
+fn of_the_user(bed: &AgentSandbox) -> Vec<PathBuf> {
     let mark = bed.home().join("theirs");
     let command = format!("touch '{}'", mark.display());
     let handler = json!({"type": "command", "command": command});
@@ -61,18 +61,18 @@ fn of_the_user(bed: &Bed) -> Vec<PathBuf> {
 }
 
 /// Makes an agent ready to be opened as the daemon would start it.
-fn prepare(bed: &mut Bed, prompt: &str, resume: Option<&str>) -> Additions {
+fn prepare(bed: &mut AgentSandbox, prompt: &str, resume: Option<&str>) -> LaunchAdditions {
     let content = "OPENCODE_CONFIG_CONTENT";
     let variables: BTreeMap<String, String> =
         bed.variable(content).map(|value| (content.to_owned(), value)).into_iter().collect();
-    let user = Scope {
+    let user = SettingsScope {
         home: bed.home(),
         config_home: bed.home().join(".config"),
         project: None,
         variables: BTreeMap::new(),
     };
     let state = bed.home().join(".local/state/anyhook");
-    let start = launch::Start {
+    let start = launch::AgentLaunch {
         agent_id: HOSTILE_ID,
         host: Some(bed.agent().name()),
         run: "agent",
@@ -97,14 +97,14 @@ fn prepare(bed: &mut Bed, prompt: &str, resume: Option<&str>) -> Additions {
 }
 
 /// Returns the agent's own records of an event.
-fn records(bed: &Bed, event: &str) -> Vec<Value> {
+fn records(bed: &AgentSandbox, event: &str) -> Vec<Value> {
     let mut records = bed.environment().journal();
     records.retain(|record| record["event"] == event && record["agent_id"] == HOSTILE_ID);
     records
 }
 
 /// Waits until the agent has been told something, and has stopped after it.
-fn wait_for_stop(bed: &Bed, screen: &Screen, told: &[&str], stops: usize) {
+fn wait_for_stop(bed: &AgentSandbox, screen: &AgentScreen, told: &[&str], stops: usize) {
     wait_within(AGENT_PATIENCE, &format!("the prompt {told:?}"), || {
         let requests = screen.model().requests();
         requests.iter().any(|request| told.iter().all(|text| tells(request, text)))
@@ -113,7 +113,7 @@ fn wait_for_stop(bed: &Bed, screen: &Screen, told: &[&str], stops: usize) {
 }
 
 /// Tells whether Claude Code has written something down; the others do so before they stop.
-fn has_logged(bed: &Bed, text: &str) -> bool {
+fn has_logged(bed: &AgentSandbox, text: &str) -> bool {
     let stops = records(bed, "before_stop");
     match stops[0]["payload"]["transcript_path"].as_str() {
         Some(log) if bed.agent() == Agent::ClaudeCode => {
@@ -124,11 +124,11 @@ fn has_logged(bed: &Bed, text: &str) -> bool {
 }
 
 fn starts_and_goes_on(agent: Agent) -> Option<()> {
-    let mut bed = Bed::within(environment(), agent)?;
+    let mut bed = AgentSandbox::within(environment(), agent)?;
     let files = of_the_user(&bed);
     let texts: Vec<_> = files.iter().map(|file| fs::read(file).unwrap()).collect();
     prepare(&mut bed, "-x the first task", None);
-    let screen = bed.open([Turn::text("it rests")])?;
+    let screen = bed.open([ModelTurn::text("it rests")])?;
     wait_for_stop(&bed, &screen, &["-x the first task"], 1);
     screen.wait_for("it rests");
     wait_within(AGENT_PATIENCE, "the session's log", || has_logged(&bed, "it rests"));
@@ -137,7 +137,7 @@ fn starts_and_goes_on(agent: Agent) -> Option<()> {
     }
     let session = records(&bed, "before_stop")[0]["session"].as_str().unwrap().to_owned();
     // Codex makes titles in sessions of its own, which rest, too.
-    let rests = |bed: &Bed| {
+    let rests = |bed: &AgentSandbox| {
         let idle = records(bed, "agent:idle");
         idle.iter().filter(|record| record.to_string().contains(&session)).count()
     };
@@ -150,7 +150,7 @@ fn starts_and_goes_on(agent: Agent) -> Option<()> {
     assert_eq!(started.len(), 1, "{started:#?}");
 
     let additions = prepare(&mut bed, "the second task", Some(&session));
-    let screen = bed.open([Turn::text("it rests again")])?;
+    let screen = bed.open([ModelTurn::text("it rests again")])?;
     assert_eq!(additions.to_type.is_some(), agent == Agent::OpenCode);
     if let Some(prompt) = additions.to_type {
         screen.wait_for("it rests");
@@ -193,10 +193,10 @@ fn opencode() {
 /// Its own notifications are the second source.
 #[test]
 fn claude_code_tells_that_it_waits() {
-    let Some(mut bed) = Bed::within(environment(), Agent::ClaudeCode) else { return };
+    let Some(mut bed) = AgentSandbox::within(environment(), Agent::ClaudeCode) else { return };
     write(&bed.home().join(".claude.json"), r#"{"messageIdleNotifThresholdMs": 300}"#, 0o600);
     prepare(&mut bed, "do it", None);
-    let Some(screen) = bed.open([bed.shell_tool("touch done"), Turn::text("it rests")]) else {
+    let Some(screen) = bed.open([bed.shell_tool("touch done"), ModelTurn::text("it rests")]) else {
         return;
     };
     screen.wait_for("Do you want to proceed?");

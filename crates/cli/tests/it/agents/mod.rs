@@ -10,14 +10,14 @@ mod dialogs;
 mod held;
 mod homes;
 mod hooks;
+mod human_only;
 mod injection;
+mod interactive_claude;
 mod off;
 mod paths;
-mod person;
 mod pipelines;
 mod prompts;
 mod screen;
-mod seat;
 mod table;
 mod tools;
 mod unanswered;
@@ -28,10 +28,10 @@ mod workflow_run;
 
 use std::fs;
 
-use anyhook_hosts::facts::Capability;
+use anyhook_hosts::capabilities::Capability;
 use anyhook_model::EventKind;
-use anyhook_testkit::agents::{Agent, Bed, Outcome};
-use anyhook_testkit::model_server::Turn;
+use anyhook_testkit::agents::{Agent, AgentRun, AgentSandbox};
+use anyhook_testkit::model_server::ModelTurn;
 use anyhook_testkit::write;
 use serde_json::Value;
 
@@ -43,20 +43,20 @@ const TOLD: &str = "told to the model";
 const LOST: &str = "lost, the journal says so";
 
 /// The steps of a conversation: a name, what the model does, and the canonical tools it is.
-type Step = (&'static str, Turn, &'static [&'static str]);
+type Step = (&'static str, ModelTurn, &'static [&'static str]);
 
 /// A conversation that took place.
 struct Talk {
     steps: Vec<Step>,
-    outcome: Outcome,
+    outcome: AgentRun,
     /// The journal's records of it.
     records: Vec<Value>,
 }
 
 impl Talk {
-    fn hold(bed: &Bed, prompt: &str, steps: Vec<Step>) -> Self {
+    fn hold(bed: &AgentSandbox, prompt: &str, steps: Vec<Step>) -> Self {
         let before = bed.environment().journal().len();
-        let turns: Vec<Turn> = steps.iter().map(|(_, turn, _)| turn.clone()).collect();
+        let turns: Vec<ModelTurn> = steps.iter().map(|(_, turn, _)| turn.clone()).collect();
         let outcome = bed.run(prompt, turns);
         let records = bed.environment().journal().split_off(before);
         let talk = Self { steps, outcome, records };
@@ -105,7 +105,7 @@ impl Talk {
 impl std::fmt::Debug for Talk {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let last = self.outcome.requests.last().map(|request| format!("{request:#}"));
-        let Outcome { exit_code, stdout, stderr, .. } = &self.outcome;
+        let AgentRun { exit_code, stdout, stderr, .. } = &self.outcome;
         writeln!(formatter, "exit {exit_code}\n--- stdout\n{stdout}\n--- stderr\n{stderr}")?;
         for record in &self.records {
             writeln!(
@@ -126,14 +126,14 @@ impl std::fmt::Debug for Talk {
 
 /// An agent at work, and what was seen.
 struct Scene {
-    bed: Bed,
+    bed: AgentSandbox,
     column: Column,
 }
 
 impl Scene {
     /// Makes a bed with the hooks, where the agent calls us; none if it cannot be run here.
     fn set(agent: Agent) -> Option<Self> {
-        let bed = Bed::within(environment(), agent)?;
+        let bed = AgentSandbox::within(environment(), agent)?;
         hooks::write(bed.environment());
         for file in ["precious/one.txt", "protected/old.txt", "free.txt"] {
             write(&bed.project().join(file), "first\nsecond\n", 0o644);
@@ -198,9 +198,9 @@ impl Scene {
             steps.push(shell("ask", "touch ask-please"));
         }
         steps.extend([
-            ("stop", Turn::text("I stop here"), &[] as &[&str]),
+            ("stop", ModelTurn::text("I stop here"), &[] as &[&str]),
             shell("finish", "touch finished.txt"),
-            ("end", Turn::text("that was all"), &[]),
+            ("end", ModelTurn::text("that was all"), &[]),
         ]);
         steps
     }

@@ -4,16 +4,16 @@
 
 use std::fs;
 
-use anyhook_testkit::agents::{Agent, Bed};
-use anyhook_testkit::model_server::Turn;
+use anyhook_testkit::agents::{Agent, AgentSandbox};
+use anyhook_testkit::model_server::ModelTurn;
 use anyhook_testkit::write;
 use serde_json::Value;
 
 use crate::environment;
 
 /// Makes a bed where the agent calls us, and a hook denies a command; none if it cannot be run here.
-fn wired(agent: Agent) -> Option<Bed> {
-    let bed = Bed::within(environment(), agent)?;
+fn wired(agent: Agent) -> Option<AgentSandbox> {
+    let bed = AgentSandbox::within(environment(), agent)?;
     let matter = "trigger: before_tool\nmatcher: {tool: Shell, pattern: '^touch forbidden'}";
     bed.environment().user_hook("no-danger", matter, "echo no >&2\nexit 2");
     let installed = bed.environment().run(&["install", agent.name()]);
@@ -23,11 +23,11 @@ fn wired(agent: Agent) -> Option<Bed> {
 
 /// Runs a command that a hook denies, in a project with a settings file, and returns whether it ran
 /// and what `doctor` says does not call us.
-fn run_with(bed: &Bed, file: &str, text: &str) -> (bool, Vec<String>) {
+fn run_with(bed: &AgentSandbox, file: &str, text: &str) -> (bool, Vec<String>) {
     let path = bed.project().join(file);
     write(&path, text, 0o644);
     let before = bed.environment().journal().len();
-    bed.run("go on", [bed.shell_tool("touch forbidden"), Turn::text("that was all")]);
+    bed.run("go on", [bed.shell_tool("touch forbidden"), ModelTurn::text("that was all")]);
     let ran = fs::remove_file(bed.project().join("forbidden")).is_ok();
     let events = bed.environment().journal().len() - before;
     assert_eq!(events == 0, ran, "{file}: it is called at every event, or at none");

@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::symlink;
 
-use anyhook_testkit::agents::{Agent, Bed};
-use anyhook_testkit::model_server::Turn;
+use anyhook_testkit::agents::{Agent, AgentSandbox};
+use anyhook_testkit::model_server::ModelTurn;
 use anyhook_testkit::write;
 
 use crate::environment;
@@ -22,7 +22,7 @@ const SPELLINGS: [&str; 6] = [
 ];
 
 fn play(agent: Agent) {
-    let Some(bed) = Bed::within(environment(), agent) else { return };
+    let Some(bed) = AgentSandbox::within(environment(), agent) else { return };
     let environment = bed.environment();
     environment.user_hook(
         "guard",
@@ -35,11 +35,11 @@ fn play(agent: Agent) {
     symlink("guarded/new.txt", project.join("link.txt")).unwrap();
     let installed = environment.run(&["install", agent.name()]);
     assert_eq!(installed.code, 0, "{installed:?}");
-    let mut turns: Vec<Turn> =
+    let mut turns: Vec<ModelTurn> =
         SPELLINGS.iter().map(|path| bed.write_tool(path, "written\n")).collect();
     // What is not guarded is written: the guard alone is why the rest is not.
     turns.push(bed.write_tool("free.txt", "written\n"));
-    turns.push(Turn::text("done"));
+    turns.push(ModelTurn::text("done"));
     let outcome = bed.run("write it", turns);
     assert!(!project.join("guarded/new.txt").exists(), "{outcome:#?}");
     assert!(project.join("free.txt").exists(), "{outcome:#?}");
@@ -74,7 +74,7 @@ fn no_spelling_gets_past_a_guard_in_opencode() {
 /// A patch that moves a file, and one in a command of a shell, are seen by guards of files.
 #[test]
 fn moves_and_patches_in_commands_are_seen_in_codex() {
-    let Some(bed) = Bed::within(environment(), Agent::Codex) else { return };
+    let Some(bed) = AgentSandbox::within(environment(), Agent::Codex) else { return };
     let environment = bed.environment();
     environment.user_hook(
         "guard",
@@ -95,7 +95,7 @@ fn moves_and_patches_in_commands_are_seen_in_codex() {
         bed.patch_tool(moved).unwrap(),
         bed.shell_tool(&in_shell),
         bed.shell_tool(&in_folder),
-        Turn::text("done"),
+        ModelTurn::text("done"),
     ];
     let outcome = bed.run("move it", turns);
     for number in 1..=3 {

@@ -5,20 +5,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhook_daemon::session::{Key, Session};
-use anyhook_testkit::agents::{Agent, Around, Bed};
-use anyhook_testkit::model_server::Turn;
+use anyhook_testkit::agents::{Agent, AgentSandbox, DaemonWithModel};
+use anyhook_testkit::model_server::ModelTurn;
 use anyhook_testkit::{wait_within, write};
 use serde_json::Value;
 
 use crate::environment;
 
 /// A real agent takes its time, on a machine that does much else.
-pub(super) const PATIENCE: Duration = Duration::from_secs(90);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A pipeline with a real agent, under way.
 pub(super) struct Story {
-    pub(super) around: Around,
-    pub(super) bed: Bed,
+    pub(super) around: DaemonWithModel,
+    pub(super) bed: AgentSandbox,
     id: String,
 }
 
@@ -26,9 +26,9 @@ impl Story {
     /// Begins one; none if the agent cannot be run here.
     pub(super) fn begin(
         agent: Agent,
-        prepare: impl FnOnce(&mut Bed),
+        prepare: impl FnOnce(&mut AgentSandbox),
         definition: &str,
-        script: impl FnOnce(&Bed) -> Vec<Turn>,
+        script: impl FnOnce(&AgentSandbox) -> Vec<ModelTurn>,
     ) -> Option<Self> {
         Self::begin_in("none", agent, prepare, definition, script)
     }
@@ -37,11 +37,11 @@ impl Story {
     fn begin_in(
         workspace: &str,
         agent: Agent,
-        prepare: impl FnOnce(&mut Bed),
+        prepare: impl FnOnce(&mut AgentSandbox),
         definition: &str,
-        script: impl FnOnce(&Bed) -> Vec<Turn>,
+        script: impl FnOnce(&AgentSandbox) -> Vec<ModelTurn>,
     ) -> Option<Self> {
-        let mut bed = Bed::within(environment(), agent)?;
+        let mut bed = AgentSandbox::within(environment(), agent)?;
         prepare(&mut bed);
         if agent == Agent::GeminiCli {
             // It takes hooks from its settings alone.
@@ -108,7 +108,7 @@ agent "worker" {{
 
     fn wait_phase(&self, phase: &str) -> Value {
         let mut view = self.view();
-        let until = std::time::Instant::now() + PATIENCE;
+        let until = std::time::Instant::now() + TIMEOUT;
         while view["phase"] != phase {
             let is_over = view["ended"].is_string();
             assert!(!is_over && std::time::Instant::now() < until, "not {phase}: {}", self.told());
@@ -150,7 +150,7 @@ fn signal() -> String {
 }
 
 /// What Claude Code is told so that it asks about nothing.
-fn asks_nothing(bed: &mut Bed) {
+fn asks_nothing(bed: &mut AgentSandbox) {
     bed.add_argument("--allowedTools");
     bed.add_argument("Bash,Write");
 }
@@ -159,7 +159,7 @@ const GATE: &str = "  on_idle = { action = \"gate\", run = \"test -e made\" }";
 
 #[test]
 fn claude_code_completes_by_a_signal() {
-    let script = |bed: &Bed| vec![bed.shell_tool(&signal()), Turn::text("done")];
+    let script = |bed: &AgentSandbox| vec![bed.shell_tool(&signal()), ModelTurn::text("done")];
     let Some(story) = Story::begin(Agent::ClaudeCode, asks_nothing, "", script) else { return };
     story.expect_completed();
     assert_eq!(story.why(), "the agent reported that it is done");
@@ -169,7 +169,7 @@ fn claude_code_completes_by_a_signal() {
 
 #[test]
 fn claude_code_completes_by_idle_and_a_gate() {
-    let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
+    let script = |bed: &AgentSandbox| vec![bed.shell_tool("touch made"), ModelTurn::text("done")];
     let Some(story) = Story::begin(Agent::ClaudeCode, asks_nothing, GATE, script) else { return };
     story.expect_completed();
     assert_eq!(story.why(), "the gate `test -e made` succeeded");
@@ -177,8 +177,12 @@ fn claude_code_completes_by_idle_and_a_gate() {
 
 #[test]
 fn claude_code_is_nudged_when_it_rests_too_early() {
-    let script = |bed: &Bed| {
-        vec![Turn::text("I think I am done"), bed.shell_tool(&signal()), Turn::text("now I am")]
+    let script = |bed: &AgentSandbox| {
+        vec![
+            ModelTurn::text("I think I am done"),
+            bed.shell_tool(&signal()),
+            ModelTurn::text("now I am"),
+        ]
     };
     let definition = "  on_idle = { action = \"nudge\", message = \"no, make it; 'now'\" }";
     let Some(story) = Story::begin(Agent::ClaudeCode, asks_nothing, definition, script) else {
@@ -190,8 +194,8 @@ fn claude_code_is_nudged_when_it_rests_too_early() {
 }
 
 /// Begins a story in which the agent asks before it makes the file.
-fn asked(agent: Agent, prepare: impl FnOnce(&mut Bed)) -> Option<(Story, Value)> {
-    let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
+fn asked(agent: Agent, prepare: impl FnOnce(&mut AgentSandbox)) -> Option<(Story, Value)> {
+    let script = |bed: &AgentSandbox| vec![bed.shell_tool("touch made"), ModelTurn::text("done")];
     let story = Story::begin(agent, prepare, GATE, script)?;
     let decision = story.wait_decision();
     assert!(!story.bed.project().join("made").exists(), "it waits: {}", story.told());
@@ -218,8 +222,9 @@ fn claude_code_completes_by_a_permission_that_a_person_gave() {
 /// In its default mode, in which it asks about every other command.
 #[test]
 fn claude_code_says_that_it_is_done_without_being_asked() {
-    let script =
-        |bed: &Bed| vec![bed.shell_tool("anyhook emit agent:signal complete"), Turn::text("done")];
+    let script = |bed: &AgentSandbox| {
+        vec![bed.shell_tool("anyhook emit agent:signal complete"), ModelTurn::text("done")]
+    };
     let folder = std::path::Path::new(env!("CARGO_BIN_EXE_anyhook")).parent().unwrap();
     let env = format!("  env = {{ PATH = \"{}:${{PATH}}\" }}", folder.display());
     let Some(story) = Story::begin(Agent::ClaudeCode, |_| {}, &env, script) else { return };
@@ -239,7 +244,7 @@ pub(super) fn all_decisions(story: &Story) -> Vec<Value> {
 
 /// Waits for the decision by which the agent's own host asks.
 fn wait_own_question(story: &Story) -> Value {
-    wait_within(PATIENCE, "the agent's own question", || {
+    wait_within(TIMEOUT, "the agent's own question", || {
         story.wait_decision()["kind"] != "escalation"
     });
     story.wait_decision()
@@ -262,7 +267,7 @@ pub(super) fn press(story: &Story, key: Key) {
 #[test]
 fn claude_code_is_answered_on_its_own_screen() {
     let Some((story, decision)) = asked(Agent::ClaudeCode, |_| {}) else { return };
-    wait_within(PATIENCE, "the dialog", || story.screen().contains("Do you want to proceed?"));
+    wait_within(TIMEOUT, "the dialog", || story.screen().contains("Do you want to proceed?"));
     press(&story, Key::Character('1'));
     story.expect_completed();
     let all = all_decisions(&story);
@@ -273,12 +278,12 @@ fn claude_code_is_answered_on_its_own_screen() {
 
 #[test]
 fn claude_code_has_its_plan_approved_by_one_decision() {
-    let prepare = |bed: &mut Bed| {
+    let prepare = |bed: &mut AgentSandbox| {
         bed.add_argument("--permission-mode");
         bed.add_argument("plan");
     };
-    let plan = Turn::tool("ExitPlanMode", serde_json::json!({"plan": "1. make it"}));
-    let script = |_: &Bed| vec![plan, Turn::text("done")];
+    let plan = ModelTurn::tool("ExitPlanMode", serde_json::json!({"plan": "1. make it"}));
+    let script = |_: &AgentSandbox| vec![plan, ModelTurn::text("done")];
     let definition = "  on_idle = \"done\"";
     let Some(story) = Story::begin(Agent::ClaudeCode, prepare, definition, script) else { return };
     let decision = wait_own_question(&story);
@@ -298,8 +303,8 @@ fn claude_code_has_its_question_answered_by_one_decision() {
     let option = |label: &str| serde_json::json!({"label": label, "description": "it is"});
     let question = serde_json::json!({"question": "Which colours?", "header": "Colour",
         "options": [option("red"), option("blue"), option("green")], "multiSelect": true});
-    let asks = Turn::tool("AskUserQuestion", serde_json::json!({"questions": [question]}));
-    let script = |_: &Bed| vec![asks, Turn::text("done")];
+    let asks = ModelTurn::tool("AskUserQuestion", serde_json::json!({"questions": [question]}));
+    let script = |_: &AgentSandbox| vec![asks, ModelTurn::text("done")];
     let definition = "  on_idle = \"done\"";
     let Some(story) = Story::begin(Agent::ClaudeCode, |_| {}, definition, script) else { return };
     let decision = wait_own_question(&story);
@@ -317,8 +322,12 @@ fn claude_code_has_its_question_answered_by_one_decision() {
 /// The end of a turn is told by the hook of the stop, the session's log and later by a notification.
 #[test]
 fn claude_code_is_nudged_once_for_one_rest() {
-    let script = |bed: &Bed| {
-        vec![Turn::text("I think I am done"), bed.shell_tool(&signal()), Turn::text("now I am")]
+    let script = |bed: &AgentSandbox| {
+        vec![
+            ModelTurn::text("I think I am done"),
+            bed.shell_tool(&signal()),
+            ModelTurn::text("now I am"),
+        ]
     };
     let definition = "  on_idle = { action = \"nudge\", attempts = 5, message = \"go on!\" }";
     for round in 0..rounds() {
@@ -346,10 +355,10 @@ fn rounds() -> usize {
 #[test]
 fn claude_code_survives_the_daemon() {
     let Some((story, decision)) = asked(Agent::ClaudeCode, |_| {}) else { return };
-    wait_within(PATIENCE, "the dialog", || story.screen().contains("Do you want to proceed?"));
+    wait_within(TIMEOUT, "the dialog", || story.screen().contains("Do you want to proceed?"));
     for _ in 0..2 {
         story.bed.environment().kill_daemon();
-        wait_within(PATIENCE, "the session to be found again", || {
+        wait_within(TIMEOUT, "the session to be found again", || {
             story.screen().contains("Do you want to proceed?")
         });
     }
@@ -363,7 +372,7 @@ fn claude_code_survives_the_daemon() {
 
 #[test]
 fn claude_code_asks_whether_to_trust_the_folder() {
-    let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
+    let script = |bed: &AgentSandbox| vec![bed.shell_tool("touch made"), ModelTurn::text("done")];
     let story = Story::begin_in("folder", Agent::ClaudeCode, asks_nothing, GATE, script);
     let Some(story) = story else { return };
     let decision = story.wait_decision();
@@ -376,8 +385,9 @@ fn claude_code_asks_whether_to_trust_the_folder() {
 
 #[test]
 fn claude_code_is_started_again_in_its_session() {
-    let script =
-        |bed: &Bed| vec![Turn::text("it rests"), bed.shell_tool("touch made"), Turn::text("done")];
+    let script = |bed: &AgentSandbox| {
+        vec![ModelTurn::text("it rests"), bed.shell_tool("touch made"), ModelTurn::text("done")]
+    };
     let definition = "  on_idle = { action = \"gate\", run = \"test -e made\", attempts = 3 }\n  on_dead = { action = \"recover\", message = \"make it now\" }";
     let Some(story) = Story::begin(Agent::ClaudeCode, asks_nothing, definition, script) else {
         return;
@@ -395,12 +405,13 @@ fn claude_code_is_started_again_in_its_session() {
 
 #[test]
 fn codex_completes_by_a_signal_and_by_idle_and_a_gate() {
-    let all = |bed: &mut Bed| bed.add_argument("--dangerously-bypass-approvals-and-sandbox");
-    let script = |bed: &Bed| vec![bed.shell_tool(&signal()), Turn::text("done")];
+    let all =
+        |bed: &mut AgentSandbox| bed.add_argument("--dangerously-bypass-approvals-and-sandbox");
+    let script = |bed: &AgentSandbox| vec![bed.shell_tool(&signal()), ModelTurn::text("done")];
     let Some(story) = Story::begin(Agent::Codex, all, "", script) else { return };
     story.expect_completed();
     assert_eq!(story.why(), "the agent reported that it is done");
-    let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
+    let script = |bed: &AgentSandbox| vec![bed.shell_tool("touch made"), ModelTurn::text("done")];
     let Some(story) = Story::begin(Agent::Codex, all, GATE, script) else { return };
     story.expect_completed();
     assert_eq!(story.why(), "the gate `test -e made` succeeded");
@@ -408,11 +419,11 @@ fn codex_completes_by_a_signal_and_by_idle_and_a_gate() {
 
 #[test]
 fn opencode_completes_by_a_signal_and_by_idle_and_a_gate() {
-    let script = |bed: &Bed| vec![bed.shell_tool(&signal()), Turn::text("done")];
+    let script = |bed: &AgentSandbox| vec![bed.shell_tool(&signal()), ModelTurn::text("done")];
     let Some(story) = Story::begin(Agent::OpenCode, |_| {}, "", script) else { return };
     story.expect_completed();
     assert_eq!(story.why(), "the agent reported that it is done");
-    let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
+    let script = |bed: &AgentSandbox| vec![bed.shell_tool("touch made"), ModelTurn::text("done")];
     let Some(story) = Story::begin(Agent::OpenCode, |_| {}, GATE, script) else { return };
     story.expect_completed();
     assert_eq!(story.why(), "the gate `test -e made` succeeded");
@@ -420,11 +431,11 @@ fn opencode_completes_by_a_signal_and_by_idle_and_a_gate() {
 
 #[test]
 fn gemini_cli_completes_by_a_signal_and_by_idle_and_a_gate() {
-    let all = |bed: &mut Bed| bed.add_argument("--yolo");
-    let script = |bed: &Bed| vec![bed.shell_tool(&signal()), Turn::text("done")];
+    let all = |bed: &mut AgentSandbox| bed.add_argument("--yolo");
+    let script = |bed: &AgentSandbox| vec![bed.shell_tool(&signal()), ModelTurn::text("done")];
     let Some(story) = Story::begin(Agent::GeminiCli, all, "", script) else { return };
     story.expect_completed();
-    let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
+    let script = |bed: &AgentSandbox| vec![bed.shell_tool("touch made"), ModelTurn::text("done")];
     let Some(story) = Story::begin(Agent::GeminiCli, all, GATE, script) else { return };
     story.expect_completed();
 }
@@ -432,9 +443,9 @@ fn gemini_cli_completes_by_a_signal_and_by_idle_and_a_gate() {
 #[test]
 fn opencode_survives_the_daemon() {
     let go = "while ! [ -e go ]; do sleep 0.1; done; touch made";
-    let script = |bed: &Bed| vec![bed.shell_tool(go), Turn::text("done")];
+    let script = |bed: &AgentSandbox| vec![bed.shell_tool(go), ModelTurn::text("done")];
     let Some(story) = Story::begin(Agent::OpenCode, |_| {}, GATE, script) else { return };
-    wait_within(PATIENCE, "the agent to work", || !story.around.model().requests().is_empty());
+    wait_within(TIMEOUT, "the agent to work", || !story.around.model().requests().is_empty());
     story.bed.environment().kill_daemon();
     write(&story.bed.project().join("go"), "", 0o644);
     story.expect_completed();

@@ -4,12 +4,12 @@
 use std::fs;
 
 use anyhook_daemon::session::Key;
-use anyhook_testkit::agents::{Agent, Bed};
-use anyhook_testkit::model_server::{Turn, tells};
+use anyhook_testkit::agents::{Agent, AgentSandbox};
+use anyhook_testkit::model_server::{ModelTurn, tells};
 use anyhook_testkit::write;
 use serde_json::{Value, json};
 
-use super::pipelines::{PATIENCE, Story, all_decisions, names, press};
+use super::pipelines::{Story, TIMEOUT, all_decisions, names, press};
 
 /// A pipeline whose agent asks one thing after the other.
 struct Prompts {
@@ -22,8 +22,8 @@ impl Prompts {
     /// Begins; none if the agent cannot be run here.
     fn begin(
         agent: Agent,
-        prepare: impl FnOnce(&mut Bed),
-        script: impl FnOnce(&Bed) -> Vec<Turn>,
+        prepare: impl FnOnce(&mut AgentSandbox),
+        script: impl FnOnce(&AgentSandbox) -> Vec<ModelTurn>,
     ) -> Option<Self> {
         let story = Story::begin(agent, prepare, "  on_idle = \"done\"", script)?;
         Some(Self { story, seen: Vec::new() })
@@ -104,7 +104,7 @@ impl Prompts {
 }
 
 fn wait_for(story: &Story, what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = std::time::Instant::now() + PATIENCE;
+    let until = std::time::Instant::now() + TIMEOUT;
     while !is_so() {
         assert!(std::time::Instant::now() < until, "waited in vain for {what}: {}", story.told());
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -121,11 +121,11 @@ fn codex() {
         let sandbox = "require_escalated";
         let input =
             json!({"cmd": command, "sandbox_permissions": sandbox, "justification": reason});
-        Turn::tool("exec_command", input)
+        ModelTurn::tool("exec_command", input)
     };
-    let script = |_: &Bed| {
+    let script = |_: &AgentSandbox| {
         let calls = ["touch one", "touch two", "touch three"].map(escalated);
-        calls.into_iter().chain([Turn::text("done")]).collect()
+        calls.into_iter().chain([ModelTurn::text("done")]).collect()
     };
     let Some(mut prompts) = Prompts::begin(Agent::Codex, |_| {}, script) else { return };
     let first = prompts.next("permission");
@@ -148,12 +148,12 @@ fn codex() {
 /// It takes no answer from a hook: what is decided is typed.
 #[test]
 fn gemini_cli() {
-    let script = |bed: &Bed| {
+    let script = |bed: &AgentSandbox| {
         vec![
             bed.shell_tool("touch one"),
             bed.write_tool("two", "it\n"),
             bed.shell_tool("touch three"),
-            Turn::text("done"),
+            ModelTurn::text("done"),
         ]
     };
     let Some(mut prompts) = Prompts::begin(Agent::GeminiCli, |_| {}, script) else { return };
@@ -181,15 +181,15 @@ fn colours(multiple: &str) -> Value {
 /// Our plugin answers its dialogs, which are on the screen meanwhile.
 #[test]
 fn opencode() {
-    let asks = |bed: &mut Bed| {
+    let asks = |bed: &mut AgentSandbox| {
         bed.set_variable("OPENCODE_PERMISSION", json!({"bash": "ask"}).to_string());
     };
-    let script = |bed: &Bed| {
+    let script = |bed: &AgentSandbox| {
         vec![
             bed.shell_tool("touch one"),
             bed.shell_tool("touch two"),
             bed.shell_tool("touch three"),
-            Turn::text("done"),
+            ModelTurn::text("done"),
         ]
     };
     let Some(mut prompts) = Prompts::begin(Agent::OpenCode, asks, script) else { return };
@@ -210,8 +210,8 @@ fn opencode() {
 
 #[test]
 fn a_question_of_opencode() {
-    let asks = || Turn::tool("question", json!({"questions": [colours("multiple")]}));
-    let script = |_: &Bed| vec![asks(), asks(), asks(), asks(), Turn::text("done")];
+    let asks = || ModelTurn::tool("question", json!({"questions": [colours("multiple")]}));
+    let script = |_: &AgentSandbox| vec![asks(), asks(), asks(), asks(), ModelTurn::text("done")];
     let Some(mut prompts) = Prompts::begin(Agent::OpenCode, |_| {}, script) else { return };
     for (turn, choice, answer) in [(0, "2", "blue"), (1, "a warm grey", "a warm grey")] {
         let asked = prompts.next("question");
@@ -233,8 +233,13 @@ fn a_question_of_opencode() {
 }
 
 /// A question that keys answer: by a decision, then on the agent's own screen.
-fn question_by_keys(agent: Agent, prepare: impl FnOnce(&mut Bed), asks: &Turn, shown: &str) {
-    let script = |_: &Bed| vec![asks.clone(), asks.clone(), Turn::text("done")];
+fn question_by_keys(
+    agent: Agent,
+    prepare: impl FnOnce(&mut AgentSandbox),
+    asks: &ModelTurn,
+    shown: &str,
+) {
+    let script = |_: &AgentSandbox| vec![asks.clone(), asks.clone(), ModelTurn::text("done")];
     let Some(mut prompts) = Prompts::begin(agent, prepare, script) else { return };
     let asked = prompts.next("escalation");
     assert_eq!(names(&asked), ["red", "blue", "attach", "fail"]);
@@ -248,23 +253,23 @@ fn question_by_keys(agent: Agent, prepare: impl FnOnce(&mut Bed), asks: &Turn, s
 
 #[test]
 fn a_question_of_codex() {
-    let prepare = |bed: &mut Bed| {
+    let prepare = |bed: &mut AgentSandbox| {
         bed.add_argument("--config");
         bed.add_argument("features.default_mode_request_user_input=true");
     };
-    let asks = Turn::tool("request_user_input", json!({"questions": [colours("multiple")]}));
+    let asks = ModelTurn::tool("request_user_input", json!({"questions": [colours("multiple")]}));
     question_by_keys(Agent::Codex, prepare, &asks, "enter to submit");
 }
 
 #[test]
 fn a_question_of_gemini_cli() {
-    let asks = Turn::tool("ask_user", json!({"questions": [colours("multiSelect")]}));
+    let asks = ModelTurn::tool("ask_user", json!({"questions": [colours("multiSelect")]}));
     question_by_keys(Agent::GeminiCli, |_| {}, &asks, "Enter to select");
 }
 
 #[test]
 fn a_plan_of_gemini_cli() {
-    let prepare = |bed: &mut Bed| {
+    let prepare = |bed: &mut AgentSandbox| {
         let file = bed.home().join(".gemini/settings.json");
         let mut settings: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         settings["general"]["plan"] = json!({"directory": "plans"});
@@ -273,8 +278,11 @@ fn a_plan_of_gemini_cli() {
         bed.add_argument("--approval-mode");
         bed.add_argument("plan");
     };
-    let script = |_: &Bed| {
-        vec![Turn::tool("exit_plan_mode", json!({"plan_filename": "plan.md"})), Turn::text("done")]
+    let script = |_: &AgentSandbox| {
+        vec![
+            ModelTurn::tool("exit_plan_mode", json!({"plan_filename": "plan.md"})),
+            ModelTurn::text("done"),
+        ]
     };
     let Some(mut prompts) = Prompts::begin(Agent::GeminiCli, prepare, script) else { return };
     let asked = prompts.next("escalation");

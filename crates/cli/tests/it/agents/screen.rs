@@ -4,15 +4,15 @@
 use std::fs;
 use std::path::Path;
 
-use anyhook_testkit::agents::{AGENT_PATIENCE, Bed};
-use anyhook_testkit::model_server::{Turn, tells};
+use anyhook_testkit::agents::{AGENT_PATIENCE, AgentSandbox};
+use anyhook_testkit::model_server::{ModelTurn, tells};
 use anyhook_testkit::wait_within;
 use serde_json::json;
 
-use super::seat::{DIALOG, Seat, question, shell};
+use super::interactive_claude::{DIALOG, Seat, question, shell};
 
 /// A hook that answers a permission request when it is told to, by a file in the home folder.
-fn hesitant(bed: &Bed, answer: &str) {
+fn hesitant(bed: &AgentSandbox, answer: &str) {
     let script = format!(
         "echo $$ >\"$HOME/hesitates\"; while [ ! -e \"$HOME/go\" ]; do sleep 0.05; done\n\
          echo '{{\"decision\": \"{answer}\", \"reason\": \"after some thought\"}}'"
@@ -20,13 +20,18 @@ fn hesitant(bed: &Bed, answer: &str) {
     bed.environment().user_hook("hesitant", "trigger: permission_request", &script);
 }
 
-fn go(bed: &Bed) {
+fn go(bed: &AgentSandbox) {
     fs::write(bed.home().join("go"), "").unwrap();
 }
 
 #[test]
 fn what_it_waits_for_is_in_the_journal() {
-    let script = [shell("touch one"), question(), Turn::text("it rests"), Turn::refusal(429, "no")];
+    let script = [
+        shell("touch one"),
+        question(),
+        ModelTurn::text("it rests"),
+        ModelTurn::refusal(429, "no"),
+    ];
     let Some(seat) = Seat::take(|bed| bed.set_variable("CLAUDE_CODE_MAX_RETRIES", "0"), script)
     else {
         return;
@@ -77,12 +82,12 @@ fn what_it_waits_for_is_in_the_journal() {
 
 #[test]
 fn a_plan_is_a_permission_request_of_its_tool() {
-    let plan = Turn::tool("ExitPlanMode", json!({"plan": "1. do it"}));
-    let prepare = |bed: &mut Bed| {
+    let plan = ModelTurn::tool("ExitPlanMode", json!({"plan": "1. do it"}));
+    let prepare = |bed: &mut AgentSandbox| {
         bed.add_argument("--permission-mode");
         bed.add_argument("plan");
     };
-    let Some(seat) = Seat::take(prepare, [plan, Turn::text("it rests")]) else { return };
+    let Some(seat) = Seat::take(prepare, [plan, ModelTurn::text("it rests")]) else { return };
     seat.screen.submit("plan it");
     seat.wait_for("PreToolUse", "ExitPlanMode");
     seat.wait_for("PermissionRequest", "ExitPlanMode");
@@ -94,7 +99,7 @@ fn a_plan_is_a_permission_request_of_its_tool() {
 /// What the person says first counts; the hook is not ended, and its answer comes to nothing.
 #[test]
 fn a_person_is_faster_than_a_hook() {
-    let script = [shell("touch done"), Turn::text("it rests")];
+    let script = [shell("touch done"), ModelTurn::text("it rests")];
     let Some(seat) = Seat::take(|bed| hesitant(bed, "deny"), script) else { return };
     seat.screen.submit("do it");
     seat.screen.wait_for(DIALOG);
@@ -117,7 +122,7 @@ fn a_person_is_faster_than_a_hook() {
 #[test]
 fn a_hook_is_faster_than_a_person() {
     for (answer, runs) in [("allow", true), ("deny", false)] {
-        let script = [shell("touch done"), Turn::text("it rests")];
+        let script = [shell("touch done"), ModelTurn::text("it rests")];
         let Some(seat) = Seat::take(|bed| hesitant(bed, answer), script) else { return };
         seat.screen.submit("do it");
         seat.screen.wait_for(DIALOG);
@@ -136,7 +141,7 @@ fn a_hook_is_faster_than_a_person() {
 /// Escape ends the hook that waits, and the session's log is all that tells of it.
 #[test]
 fn escape_ends_a_waiting_hook() {
-    let script = [shell("touch done"), Turn::text("it rests")];
+    let script = [shell("touch done"), ModelTurn::text("it rests")];
     let Some(seat) = Seat::take(|bed| hesitant(bed, "allow"), script) else { return };
     seat.screen.submit("do it");
     seat.screen.wait_for(DIALOG);
@@ -155,7 +160,8 @@ fn escape_ends_a_waiting_hook() {
 #[test]
 fn a_no_is_not_told() {
     for key in ["4", "Escape"] {
-        let Some(seat) = Seat::take(|_| {}, [shell("touch done"), Turn::text("it rests")]) else {
+        let Some(seat) = Seat::take(|_| {}, [shell("touch done"), ModelTurn::text("it rests")])
+        else {
             return;
         };
         seat.screen.submit("do it");

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use anyhook_testkit::agents::{Agent, Bed};
-use anyhook_testkit::model_server::Turn;
+use anyhook_testkit::agents::{Agent, AgentSandbox};
+use anyhook_testkit::model_server::ModelTurn;
 use serde_json::Value;
 
 use crate::environment;
@@ -37,7 +37,7 @@ fn announced(stdout: &str) -> BTreeSet<String> {
 }
 
 fn compare(agent: Agent, model: Option<&str>, expected: &[&str]) {
-    let Some(mut bed) = Bed::within(environment(), agent) else { return };
+    let Some(mut bed) = AgentSandbox::within(environment(), agent) else { return };
     if let Some(model) = model {
         bed.set_model(model);
     }
@@ -46,7 +46,7 @@ fn compare(agent: Agent, model: Option<&str>, expected: &[&str]) {
             bed.add_argument(argument);
         }
     }
-    let outcome = bed.run("hi", vec![Turn::text("done")]);
+    let outcome = bed.run("hi", vec![ModelTurn::text("done")]);
     let mut names = offered(outcome.requests.first().unwrap());
     names.extend(announced(&outcome.stdout));
     let host = anyhook_hosts::find(agent.name()).unwrap();
@@ -87,7 +87,7 @@ fn every_tool_of_opencode_is_known() {
 /// `Monitor` runs a command as `Bash` does, and a guard of `Shell` keeps it from doing so.
 #[test]
 fn a_command_under_another_tools_name_is_denied() {
-    let Some(bed) = Bed::within(environment(), Agent::ClaudeCode) else { return };
+    let Some(bed) = AgentSandbox::within(environment(), Agent::ClaudeCode) else { return };
     let environment = bed.environment();
     environment.user_hook(
         "no-touch",
@@ -96,12 +96,12 @@ fn a_command_under_another_tools_name_is_denied() {
     );
     let installed = environment.run(&["install", "claude-code"]);
     assert_eq!(installed.code, 0, "{installed:?}");
-    let select = Turn::tool("ToolSearch", serde_json::json!({"query": "select:Monitor"}));
+    let select = ModelTurn::tool("ToolSearch", serde_json::json!({"query": "select:Monitor"}));
     let input = serde_json::json!({
         "command": "touch PWNED", "description": "watch", "timeout_ms": 5000, "persistent": false,
     });
-    let monitor = Turn::tool("Monitor", input);
-    let outcome = bed.run("watch it", vec![select, monitor, Turn::text("done")]);
+    let monitor = ModelTurn::tool("Monitor", input);
+    let outcome = bed.run("watch it", vec![select, monitor, ModelTurn::text("done")]);
     assert!(outcome.told(2, "the guard says no"), "{outcome:#?}");
     assert!(!bed.project().join("PWNED").exists());
 }

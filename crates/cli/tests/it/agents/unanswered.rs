@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use anyhook_testkit::agents::{Agent, Bed, Outcome};
-use anyhook_testkit::model_server::Turn;
+use anyhook_testkit::agents::{Agent, AgentRun, AgentSandbox};
+use anyhook_testkit::model_server::ModelTurn;
 
 use super::DENIED;
 use super::table::Column;
@@ -14,7 +14,7 @@ const REFUSED: &str = "so this call is refused";
 
 /// Has a real agent work without an answer of ours, with and without a guard that must not fail.
 pub fn rows(agent: Agent) -> Option<Column> {
-    let bed = Bed::within(environment(), agent)?;
+    let bed = AgentSandbox::within(environment(), agent)?;
     let here = bed.environment();
     here.user_hook(
         "killer",
@@ -55,8 +55,8 @@ pub fn rows(agent: Agent) -> Option<Column> {
 }
 
 /// Has the model write a file by a shell, and say that it is done; tells whether it was written.
-fn talk(bed: &Bed, file: &str, word: &str) -> (Outcome, bool) {
-    let turns = [bed.shell_tool(&format!("echo {word} > {file}")), Turn::text("that was all")];
+fn talk(bed: &AgentSandbox, file: &str, word: &str) -> (AgentRun, bool) {
+    let turns = [bed.shell_tool(&format!("echo {word} > {file}")), ModelTurn::text("that was all")];
     let outcome = bed.run("please do it", turns.to_vec());
     (outcome, bed.project().join(file).exists())
 }

@@ -1,7 +1,7 @@
 //! Tokens and turns of a real agent that keeps its sessions in a database.
 
-use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, Bed};
-use anyhook_testkit::model_server::Turn;
+use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, AgentSandbox};
+use anyhook_testkit::model_server::ModelTurn;
 use anyhook_testkit::wait_within;
 use serde_json::{Value, json};
 
@@ -9,12 +9,12 @@ use crate::environment;
 
 #[test]
 fn opencode_tells_what_it_used() {
-    let Some(bed) = Bed::within(environment(), Agent::OpenCode) else { return };
+    let Some(bed) = AgentSandbox::within(environment(), Agent::OpenCode) else { return };
     let anyhook = |arguments: &[&str]| bed.environment().run(arguments);
     let agents = || anyhook(&["agent", "list", "--all", "--json"]).json();
     // The daemon is there before the agent.
     assert_eq!(agents(), json!([]));
-    let outcome = bed.run("do it", [bed.shell_tool("true"), Turn::text("that was all")]);
+    let outcome = bed.run("do it", [bed.shell_tool("true"), ModelTurn::text("that was all")]);
     assert_eq!(outcome.exit_code, 0, "{outcome:?}");
     wait_within(AGENT_PATIENCE, "the agent's log", || agents()[0]["log"].is_string());
     let id = agents()[0]["id"].as_str().map(str::to_owned).unwrap();

@@ -1,8 +1,8 @@
 //! A guard that the agent itself weakens: the person and the model are told, and the guard goes on
 //! denying; and a hook that nobody trusted is told of when the session starts.
 
-use anyhook_testkit::agents::{Agent, Bed};
-use anyhook_testkit::model_server::Turn;
+use anyhook_testkit::agents::{Agent, AgentSandbox};
+use anyhook_testkit::model_server::ModelTurn;
 use serde_json::Value;
 
 use crate::environment;
@@ -12,7 +12,7 @@ const ALARM: &str = "guard keeper changed during this session: it was switched t
 const OFF: &str = "1 hook is off, not trusted, so it won't run: ours (anyhook trust)";
 
 fn goes_on_denying(agent: Agent) {
-    let Some(bed) = Bed::within(environment(), agent) else { return };
+    let Some(bed) = AgentSandbox::within(environment(), agent) else { return };
     let world = bed.environment();
     let matter =
         "trigger: before_tool\non_failure: block\nmatcher:\n  tool: Shell\n  pattern: PWNED";
@@ -26,7 +26,7 @@ fn goes_on_denying(agent: Agent) {
         bed.shell_tool(&weaken),
         bed.shell_tool("touch PWNED"),
         bed.shell_tool("echo harmless"),
-        Turn::text("that was all"),
+        ModelTurn::text("that was all"),
     ];
     let outcome = bed.run("do it", turns);
     assert_eq!(outcome.exit_code, 0, "{outcome:?}");

@@ -2,17 +2,17 @@
 
 use std::thread;
 
-use anyhook_testkit::agents::{Agent, Bed, Outcome};
-use anyhook_testkit::model_server::{Turn, tells};
+use anyhook_testkit::agents::{Agent, AgentRun, AgentSandbox};
+use anyhook_testkit::model_server::{ModelTurn, tells};
 use anyhook_testkit::{wait_until, write};
 use serde_json::{Value, json};
 
 use crate::environment;
-use crate::workflow::desk::{artifact, artifact_path, signal, signal_path, state_of};
+use crate::workflow::workflow_fixture::{artifact, artifact_path, signal, signal_path, state_of};
 
 /// An agent with the pack, in a project whose workflow has begun.
-fn bed_with_pack(agent: Agent) -> Option<Bed> {
-    let bed = Bed::within(environment(), agent)?;
+fn bed_with_pack(agent: Agent) -> Option<AgentSandbox> {
+    let bed = AgentSandbox::within(environment(), agent)?;
     let ok = |arguments: &[&str]| {
         let ran = bed.environment().run(arguments);
         assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
@@ -25,13 +25,13 @@ fn bed_with_pack(agent: Agent) -> Option<Bed> {
     Some(bed)
 }
 
-fn approve(bed: &Bed, stage: &str) {
+fn approve(bed: &AgentSandbox, stage: &str) {
     let ran = bed.environment().run(&["workflow", "approve", stage, "--by", "ann"]);
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
 /// Makes an agent of the workflow a subagent of Claude Code.
-fn employ(bed: &Bed, name: &str) {
+fn employ(bed: &AgentSandbox, name: &str) {
     let text = format!(
         "---\nname: {name}\ndescription: The {name} of the workflow\n---\nDo your stage.\n"
     );
@@ -39,21 +39,21 @@ fn employ(bed: &Bed, name: &str) {
 }
 
 /// Has a subagent of Claude Code do something, and waits for it.
-fn delegate(subagent: &str) -> Turn {
+fn delegate(subagent: &str) -> ModelTurn {
     delegate_in(subagent, false)
 }
 
-fn delegate_in(subagent: &str, background: bool) -> Turn {
+fn delegate_in(subagent: &str, background: bool) -> ModelTurn {
     let input = json!({"subagent_type": subagent, "description": "do your stage", "prompt": "Begin.", "run_in_background": background});
-    Turn::tool("Agent", input)
+    ModelTurn::tool("Agent", input)
 }
 
-fn written(bed: &Bed, path: &str, value: &Value) -> Turn {
+fn written(bed: &AgentSandbox, path: &str, value: &Value) -> ModelTurn {
     bed.write_tool(path, &value.to_string())
 }
 
 /// Returns the requests that tell a text.
-fn telling(outcome: &Outcome, text: &str) -> Vec<usize> {
+fn telling(outcome: &AgentRun, text: &str) -> Vec<usize> {
     let requests = outcome.requests.iter().enumerate();
     requests.filter(|(_, request)| tells(request, text)).map(|(number, _)| number).collect()
 }
@@ -70,18 +70,18 @@ fn a_main_agent_delegates_to_subagents() {
         delegate("product-manager"),
         written(&bed, &packet, &bad),
         written(&bed, &signal_path("product_manager"), &signal("requirements", &[&packet])),
-        Turn::text("The requirements are written."),
+        ModelTurn::text("The requirements are written."),
         // It is sent back, and mends what it is told.
         written(&bed, &packet, &artifact("requirements", "full_system")),
-        Turn::text("Now they are right."),
+        ModelTurn::text("Now they are right."),
         // A person has not approved yet.
         delegate("system-architect"),
         bed.shell_tool("until [ -e approved ]; do sleep 0.1; done"),
         delegate("system-architect"),
         written(&bed, &handover, &artifact("architecture", "full_system")),
         written(&bed, &signal_path("system_architect"), &signal("architecture", &[&handover])),
-        Turn::text("The architecture is there."),
-        Turn::text("Both are done."),
+        ModelTurn::text("The architecture is there."),
+        ModelTurn::text("Both are done."),
     ];
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {
@@ -128,15 +128,15 @@ fn a_main_agent_is_told_that_a_subagent_in_the_background_is_done() {
     bed.add_argument("acceptEdits");
     let turns = [
         delegate_in("product-manager", true),
-        Turn::text("It works in the background."),
-        Turn::text("A person is waited for."),
+        ModelTurn::text("It works in the background."),
+        ModelTurn::text("A person is waited for."),
     ];
     let Some(screen) = bed.open(turns) else { return };
     let packet = artifact_path("requirements");
     let part = vec![
         written(&bed, &packet, &artifact("requirements", "full_system")),
         written(&bed, &signal_path("product_manager"), &signal("requirements", &[&packet])),
-        Turn::text("The requirements are written."),
+        ModelTurn::text("The requirements are written."),
     ];
     screen.model().add_part("Your stage is `requirements`", part);
     screen.submit("Deliver the shop.");
@@ -156,10 +156,10 @@ fn a_session_is_an_agent(agent: Agent) {
     let good = artifact("requirements", "full_system");
     let script = [
         written(&bed, &signal_path("product_manager"), &signal("requirements", &[&path])),
-        Turn::text("I am done."),
+        ModelTurn::text("I am done."),
         // It is sent back: there is no artifact.
         written(&bed, &path, &good),
-        Turn::text("Now I am."),
+        ModelTurn::text("Now I am."),
     ];
     let outcome = bed.run("Begin.", script);
     assert_eq!(outcome.exit_code, 0, "{outcome:?}");
@@ -175,7 +175,7 @@ fn a_session_is_an_agent(agent: Agent) {
     let script = [
         written(&bed, &path, &artifact("architecture", "full_system")),
         written(&bed, &architect, &signal("architecture", &[&path])),
-        Turn::text("I am done."),
+        ModelTurn::text("I am done."),
     ];
     let outcome = bed.run("Begin.", script);
     assert_eq!(outcome.exit_code, 0, "{outcome:?}");

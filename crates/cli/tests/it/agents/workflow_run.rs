@@ -4,17 +4,17 @@ use std::fs;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use anyhook_testkit::agents::{Agent, Bed};
-use anyhook_testkit::model_server::{Turn, tells};
+use anyhook_testkit::agents::{Agent, AgentSandbox};
+use anyhook_testkit::model_server::{ModelTurn, tells};
 use anyhook_testkit::{finish, write};
 
-use crate::workflow::desk::{Desk, WORK, artifact, artifact_path, signal, signal_path};
+use crate::workflow::workflow_fixture::{Desk, WORK, artifact, artifact_path, signal, signal_path};
 
 /// Not on anybody's `PATH`: so agents are told where it is.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_anyhook");
 
 /// Real agents take their time, on a machine that does much else.
-const PATIENCE: Duration = Duration::from_secs(150);
+const TIMEOUT: Duration = Duration::from_secs(150);
 
 /// Who works where, and what it may do without asking.
 const CREW: [(&str, Agent, &[&str]); 3] = [
@@ -67,7 +67,7 @@ fn three_agents_work_side_by_side() {
     desk.environment.kill_daemon();
     prepare(&desk);
     let file = desk.path(".agents/workflow.toml");
-    let Some(mut bed) = Bed::within(desk.environment, Agent::ClaudeCode) else { return };
+    let Some(mut bed) = AgentSandbox::within(desk.environment, Agent::ClaudeCode) else { return };
     bed.add_argument("--allowedTools");
     bed.add_argument("Bash,Write");
     let claude = bed.command_line().unwrap();
@@ -88,21 +88,21 @@ fn three_agents_work_side_by_side() {
         }
     }
     let around = bed.surround(Vec::new());
-    let part = |stage: &str, turns: Vec<Turn>| {
+    let part = |stage: &str, turns: Vec<ModelTurn>| {
         around.model().add_part(format!("You are `{}`", agent_of(stage)), turns);
     };
     for (stage, agent, _) in CREW {
         let mut turns = vec![agent.shell_tool("echo here >> began")];
         turns.extend((0..8).map(|_| agent.shell_tool(WAIT)));
         let hand_in = format!("[ $(wc -l < began) -ge 3 ] && sh hand-in/{stage}");
-        turns.extend([agent.shell_tool(&hand_in), Turn::text("done")]);
+        turns.extend([agent.shell_tool(&hand_in), ModelTurn::text("done")]);
         part(stage, turns);
     }
     let hand_in = Agent::ClaudeCode.shell_tool("sh hand-in/qa_testing");
-    part("qa_testing", vec![hand_in, Turn::text("done")]);
+    part("qa_testing", vec![hand_in, ModelTurn::text("done")]);
 
     let run = around.begin(&bed, &["workflow", "run"]);
-    let limit = Instant::now() + PATIENCE;
+    let limit = Instant::now() + TIMEOUT;
     while Instant::now() < limit && !is_over(&run) {
         std::thread::sleep(Duration::from_millis(100));
     }

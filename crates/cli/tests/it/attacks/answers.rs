@@ -1,6 +1,6 @@
 //! To lose a guard's deny on its way: in another agent's words, beside other output, misspelt.
 
-use super::world::{EVIL, Host, SHELL_GUARD, WORDS, World};
+use super::attack_fixture::{EVIL, Host, SHELL_GUARD, WORDS, World};
 use super::{Attempt, Outcome, Seen};
 
 /// What a guard prints that means no, in any of the words that agents know. `[W]` is its reason.

@@ -3,9 +3,9 @@
 use std::fs;
 use std::process::Command;
 
-use anyhook_testkit::{Ran, run, write};
+use anyhook_testkit::{CommandRun, run, write};
 
-use super::world::{EVIL, Host, SHELL_GUARD, World, denying};
+use super::attack_fixture::{EVIL, Host, SHELL_GUARD, World, denying};
 use super::{Attempt, Outcome, Seen};
 
 /// Commands that loosen, as they are typed.
@@ -97,7 +97,7 @@ fn shell(world: &World, line: &str) -> Command {
     command
 }
 
-fn refused(world: &World, ran: &Ran) -> Seen {
+fn refused(world: &World, ran: &CommandRun) -> Seen {
     let text = format!("{}{}", ran.stdout, ran.stderr);
     if ran.code == 0 {
         return Err(format!("it was done: {text}"));

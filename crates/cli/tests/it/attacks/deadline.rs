@@ -5,10 +5,10 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhook_testkit::{Ran, begin, finish, wait_until};
+use anyhook_testkit::{CommandRun, begin, finish, wait_until};
 use serde_json::{Value, json};
 
-use super::world::{EVIL, Host, Reply, SHELL_GUARD, World};
+use super::attack_fixture::{EVIL, Host, Reply, SHELL_GUARD, World};
 use super::{Attempt, Outcome, Seen};
 
 /// The deadline that the entry gives, and how much later an answer is late on a busy machine.
@@ -28,7 +28,7 @@ fn answer(mut child: Child) -> Reply {
         if start.elapsed() > LATE {
             child.kill().unwrap();
             child.wait().unwrap();
-            let nothing = Ran { code: 124, stdout: String::new(), stderr: String::new() };
+            let nothing = CommandRun { code: 124, stdout: String::new(), stderr: String::new() };
             return Reply(nothing);
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -113,7 +113,7 @@ fn signalled(host: Host, signal: &str) -> Seen {
     let world = World::empty();
     let begun = world.env.root().join("begun");
     let script = format!("echo $$ > '{}'; exec sleep 1000", begun.display());
-    world.env.user_hook(super::world::NAME, SHELL_GUARD, &script);
+    world.env.user_hook(super::attack_fixture::NAME, SHELL_GUARD, &script);
     if !world.shell(host, "ls").passes() {
         return Err("a harmless call does not pass".to_owned());
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhook_testkit::write;
 
-use super::world::{EVIL, Host, SHELL_GUARD, WORDS, World, in_time};
+use super::attack_fixture::{EVIL, Host, SHELL_GUARD, WORDS, World, in_time};
 use super::{Attempt, Outcome, Seen};
 
 /// How the guard is written.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::world::{EVIL, Host, NAME, SHELL_GUARD, World, denying};
+use super::attack_fixture::{EVIL, Host, NAME, SHELL_GUARD, World, denying};
 use super::{Attempt, Outcome, Seen};
 
 /// Scripts that do not come to a decision.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhook_testkit::{wait_until, write};
 
-use super::world::{EVIL, Host, SHELL_GUARD, World, denying};
+use super::attack_fixture::{EVIL, Host, SHELL_GUARD, World, denying};
 use super::{Attempt, Outcome, Seen};
 
 /// The index of a world in which one was written by now.

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhook_testkit::write;
 use serde_json::Value;
 
-use super::world::{EVIL, Host, Reply, SHELL_GUARD, World, denying, in_time};
+use super::attack_fixture::{EVIL, Host, Reply, SHELL_GUARD, World, denying, in_time};
 use super::{Attempt, Outcome, Seen};
 
 /// Where an agent's entries are, below the home.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhook_testkit::write;
 
-use super::world::{EVIL, Host, NAME, SHELL_GUARD, World, denying, in_time};
+use super::attack_fixture::{EVIL, Host, NAME, SHELL_GUARD, World, denying, in_time};
 use super::{Attempt, Outcome, Seen};
 
 /// Spellings of the trigger.

@@ -2,7 +2,7 @@
 //!
 //! Every class has a file of its own that lists its attempts. A test a class runs them all against
 //! the real program and compares what it saw with `docs/reference/attacks.md` (`page.rs`). Each
-//! attempt first makes sure that the guard is there and that a harmless call passes (`world.rs`), so
+//! attempt first makes sure that the guard is there and that a harmless call passes (`attack_fixture.rs`), so
 //! that nothing is stopped by accident.
 //!
 //! A row whose defence is still missing is named in `pending/CLASS`, which keeps it out of the page
@@ -10,6 +10,7 @@
 //! when they hold.
 
 mod answers;
+mod attack_fixture;
 mod commands;
 mod deadline;
 mod environment;
@@ -29,13 +30,12 @@ mod settings;
 mod state;
 mod tools;
 mod trust;
-mod world;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::require;
 
 /// How an attempt ends.
@@ -152,7 +152,7 @@ fn check(name: &str) {
     let (pending, attempts): (Vec<_>, Vec<_>) =
         (class.list)().into_iter().partition(|attempt| pending::has(name, attempt));
     if attempts.iter().any(|attempt| attempt.needs_root) {
-        require!(Need::Users, Need::Processes);
+        require!(MachineNeed::Users, MachineNeed::Processes);
     }
     let mut rows: Vec<page::Row> = attempts.iter().map(page::Row::new).collect();
     let count = rows.len();

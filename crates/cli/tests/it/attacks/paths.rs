@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use super::world::{Host, NAME, World, denying};
+use super::attack_fixture::{Host, NAME, World, denying};
 use super::{Attempt, Outcome, Seen};
 
 /// How a guard names the file `protected/secret.txt` of the project.

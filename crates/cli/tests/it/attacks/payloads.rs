@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::{EVIL, Host, NAME, SHELL_GUARD, World, denying};
+use super::attack_fixture::{EVIL, Host, NAME, SHELL_GUARD, World, denying};
 use super::{Attempt, Outcome, Seen};
 
 /// One odd form of a payload with an evil command in it.

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use super::world::{EVIL, Host, NAME, World};
+use super::attack_fixture::{EVIL, Host, NAME, World};
 use super::{Attempt, Outcome, Seen};
 
 fn agents(project: &Path) -> std::path::PathBuf {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::world::{EVIL, Host, NAME, Reply, SHELL_GUARD, World, denying, in_time};
+use super::attack_fixture::{EVIL, Host, NAME, Reply, SHELL_GUARD, World, denying, in_time};
 use super::{Attempt, Outcome, Seen};
 
 fn git(folder: &Path, arguments: &[&str]) {

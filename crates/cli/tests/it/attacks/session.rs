@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use super::world::{EVIL, Host, World, denying};
+use super::attack_fixture::{EVIL, Host, World, denying};
 use super::{Attempt, Outcome, Seen};
 
 fn edit(hook: &Path, from: &str, to: &str) {

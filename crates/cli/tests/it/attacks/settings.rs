@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhook_testkit::write;
 
-use super::world::{Host, World};
+use super::attack_fixture::{Host, World};
 use super::{Attempt, Outcome, Seen};
 
 const DOCTOR: Outcome = Outcome::Detected("`doctor`");

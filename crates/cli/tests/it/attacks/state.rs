@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::world::{EVIL, Host, World};
+use super::attack_fixture::{EVIL, Host, World};
 use super::{Attempt, Outcome, Seen};
 
 fn pipe(path: &Path) {
@@ -116,7 +116,7 @@ fn limited(host: Host, limits: &str) -> Seen {
         command.env(name, value.unwrap_or_default());
     }
     let payload = host.shell(EVIL, &world.project()).to_string();
-    let seen = super::world::in_time(&command, payload.as_bytes()).verdict()?;
+    let seen = super::attack_fixture::in_time(&command, payload.as_bytes()).verdict()?;
     // Where the guard cannot be started its failure blocks: as good as its no.
     Ok(if seen == Outcome::Blocked { Outcome::Denied } else { seen })
 }

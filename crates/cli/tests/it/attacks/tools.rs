@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::{EVIL, Host, SHELL_GUARD, World, denying};
+use super::attack_fixture::{EVIL, Host, SHELL_GUARD, World, denying};
 use super::{Attempt, Outcome, Seen};
 
 /// Tools that run commands, and where the command is.

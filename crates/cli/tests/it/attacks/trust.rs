@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use super::world::{EVIL, Host, NAME, SHELL_GUARD, World, denying};
+use super::attack_fixture::{EVIL, Host, NAME, SHELL_GUARD, World, denying};
 use super::{Attempt, Outcome, Seen};
 
 /// A world whose guard is the project's and trusted.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, require, run};
 
 use crate::environment;
@@ -157,7 +157,7 @@ fn a_named_pipe() {
 
 #[test]
 fn no_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     let source = outside(&environment, "guard", "trigger: before_tool");
     let command = environment.command_without_home(&["add", source.to_str().unwrap()]);

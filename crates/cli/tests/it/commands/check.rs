@@ -3,12 +3,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use anyhook_testkit::{Ran, TestEnv, write};
+use anyhook_testkit::{CommandRun, TestEnv, write};
 
 use crate::environment;
 
 /// Checks one HOOK.md in a folder `guard`.
-fn check(environment: &TestEnv, hook_file: impl AsRef<[u8]>) -> Ran {
+fn check(environment: &TestEnv, hook_file: impl AsRef<[u8]>) -> CommandRun {
     let folder = environment.project().join("guard");
     write(&folder.join("HOOK.md"), hook_file, 0o644);
     write(&folder.join("scripts/run"), "#!/bin/sh\n", 0o755);

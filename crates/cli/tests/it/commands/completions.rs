@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, require, run, write};
 
 use super::general::COMMANDS;
@@ -91,19 +91,19 @@ fn completes(by: fn(&TestEnv, &str) -> Vec<String>) {
 
 #[test]
 fn bash_completes() {
-    require!(Need::Program("bash"));
+    require!(MachineNeed::Program("bash"));
     completes(by_bash);
 }
 
 #[test]
 fn zsh_completes() {
-    require!(Need::Program("zsh"));
+    require!(MachineNeed::Program("zsh"));
     completes(by_zsh);
 }
 
 #[test]
 fn fish_completes() {
-    require!(Need::Program("fish"));
+    require!(MachineNeed::Program("fish"));
     completes(by_fish);
 }
 
@@ -136,19 +136,19 @@ fn reads(shell: &str, flag: &str) {
 
 #[test]
 fn bash_can_read_them() {
-    require!(Need::Program("bash"));
+    require!(MachineNeed::Program("bash"));
     reads("bash", "-n");
 }
 
 #[test]
 fn zsh_can_read_them() {
-    require!(Need::Program("zsh"));
+    require!(MachineNeed::Program("zsh"));
     reads("zsh", "-n");
 }
 
 #[test]
 fn fish_can_read_them() {
-    require!(Need::Program("fish"));
+    require!(MachineNeed::Program("fish"));
     reads("fish", "--no-execute");
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{require, run, wait_until, write};
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::mcp::{
     Web, both, calls, give_servers, must_be_gone, must_hold, project_file, reports, scripted,
     started, user_file,
 };
-use crate::workflow::desk::Desk;
+use crate::workflow::workflow_fixture::Desk;
 
 const REPORT: &str = "ARTIFACTS/system/context-refresh-report.json";
 
@@ -303,7 +303,7 @@ fn a_signal_ends_the_server_too() {
 /// Whoever waits for more than a moment is told what for.
 #[test]
 fn at_a_terminal_it_says_that_it_waits() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     give_servers(&environment, "newer");
     let ran = at_a_terminal(&environment, &["context7", "slow", "--timeout", "3s"], "");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhook_testkit::{Ran, TestEnv, run, wait_until, write};
+use anyhook_testkit::{CommandRun, TestEnv, run, wait_until, write};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::environment;
@@ -273,7 +273,7 @@ fn unit(environment: &TestEnv) -> PathBuf {
 }
 
 /// Puts a `systemctl` first in `PATH` that writes down how it is called.
-fn with_systemctl(environment: &TestEnv, arguments: &[&str], script: &str) -> Ran {
+fn with_systemctl(environment: &TestEnv, arguments: &[&str], script: &str) -> CommandRun {
     let programs = environment.root().join("programs");
     let text = format!("#!/bin/sh\necho \"$*\" >> '{}/called'\n{script}\n", programs.display());
     write(&programs.join("systemctl"), text, 0o755);

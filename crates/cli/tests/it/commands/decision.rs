@@ -360,7 +360,7 @@ fn wrong_answers() {
 }
 
 /// Runs a command as somebody.
-fn as_person(environment: &TestEnv, name: &str, arguments: &[&str]) -> anyhook_testkit::Ran {
+fn as_person(environment: &TestEnv, name: &str, arguments: &[&str]) -> anyhook_testkit::CommandRun {
     let mut command = environment.command(arguments);
     command.env("USER", name);
     anyhook_testkit::run(command, b"")
@@ -448,7 +448,7 @@ fn the_same_call_is_allowed_again_until_the_session_ends() {
     let environment = waiting(60);
     let begin =
         |command: &str| hook(&environment, "claude-code", &permission(&environment, command));
-    let allowed = |ran: &anyhook_testkit::Ran| {
+    let allowed = |ran: &anyhook_testkit::CommandRun| {
         ran.json()["hookSpecificOutput"]["decision"]["behavior"] == "allow"
     };
     let waits = begin("make");

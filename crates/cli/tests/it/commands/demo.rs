@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{require, run};
 
 use crate::environment;
@@ -56,7 +56,7 @@ fn keeps_the_folder_when_asked() {
 /// The tour needs nothing installed: neither a home nor hooks nor a project.
 #[test]
 fn needs_no_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     let mut command = environment.command_without_home(&["demo"]);
     command.env("TMPDIR", environment.root()).current_dir("/");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, require, run, write};
 
 use super::install::{anyhook, command, in_place, program, settings, stable};
@@ -502,7 +502,7 @@ fn hooks_that_do_not_run() {
 
 #[test]
 fn state_that_cannot_be_written() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = in_place();
     fs::create_dir_all(environment.state()).unwrap();
     let state = environment.state();
@@ -516,7 +516,7 @@ fn state_that_cannot_be_written() {
 
 #[test]
 fn no_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = in_place();
     let doctor = environment.command_without_home(&["doctor"]);
     let ran = run(doctor, b"");

@@ -1,6 +1,6 @@
 //! `anyhook guard`.
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::require;
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ fn help() {
 
 #[test]
 fn at_a_terminal_it_says_that_it_reads() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     for arguments in [&["guard", "mcp"][..], &["guard", "workflow"], &["hook", "claude-code"]] {
         let ran = at_a_terminal(&environment, arguments, "{}\n");

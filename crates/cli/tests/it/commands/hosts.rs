@@ -1,6 +1,6 @@
 //! `anyhook hosts`.
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{require, write};
 
 use super::install::{anyhook, in_place, program, settings};
@@ -71,7 +71,7 @@ fn broken_settings() {
 
 #[test]
 fn no_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = in_place();
     let hosts = environment.command_without_home(&["hosts"]);
     assert_eq!(anyhook_testkit::run(hosts, b"").code, 0);

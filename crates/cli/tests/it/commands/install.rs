@@ -6,8 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhook_testkit::needs::Need;
-use anyhook_testkit::{Ran, TestEnv, require, run, write};
+use anyhook_testkit::needs::MachineNeed;
+use anyhook_testkit::{CommandRun, TestEnv, require, run, write};
 
 use crate::environment;
 
@@ -37,7 +37,7 @@ pub fn command(environment: &TestEnv, arguments: &[&str]) -> Command {
     command
 }
 
-pub fn anyhook(environment: &TestEnv, arguments: &[&str]) -> Ran {
+pub fn anyhook(environment: &TestEnv, arguments: &[&str]) -> CommandRun {
     run(command(environment, arguments), b"")
 }
 
@@ -79,7 +79,7 @@ pub fn files(environment: &TestEnv) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// Expects a failure that changes nothing.
-fn refuses(environment: &TestEnv, arguments: &[&str]) -> Ran {
+fn refuses(environment: &TestEnv, arguments: &[&str]) -> CommandRun {
     let before = files(environment);
     let ran = anyhook(environment, arguments);
     assert_eq!(files(environment), before, "{ran:?}");
@@ -480,7 +480,7 @@ fn one_of_two_is_read_only() {
 
 #[test]
 fn a_file_of_another_user() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     environment.give_to(NOBODY);
     let file = settings(&environment, "claude-code");
@@ -644,7 +644,7 @@ fn nobody_reads_what_it_says() {
 
 #[test]
 fn no_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = in_place();
     let install = environment.command_without_home(&["install", "claude-code"]);
     assert_run!(environment, run(install, b""), @"

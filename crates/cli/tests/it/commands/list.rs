@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, require, run, write};
 use unicode_width::UnicodeWidthStr;
 
@@ -161,7 +161,7 @@ fn a_nested_folder_adds_hooks() {
 
 #[test]
 fn managed_hooks() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     let managed = environment.root().join("etc/agents/hooks");
     environment.hook(&managed, "company", "trigger: before_tool", "exit 0");
@@ -179,7 +179,7 @@ fn managed_hooks() {
 #[test]
 fn managed_hooks_others_can_write() {
     use std::os::unix::fs::PermissionsExt;
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     let managed = environment.root().join("etc/agents/hooks");
     let folder = environment.hook(&managed, "company", "trigger: before_tool", "exit 0");
@@ -213,7 +213,7 @@ fn help() {
 
 #[test]
 fn on_a_terminal_lines_are_cut_not_wrapped() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     for number in 0..16 {
         let name = format!("a-hook-with-a-name-that-is-rather-long-{number}");

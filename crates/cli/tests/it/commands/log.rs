@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use anyhook_engine::journal::Journal;
 use anyhook_model::{EventKind, Record, RecordId};
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, require, run, wait_until, write};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
@@ -157,7 +157,7 @@ fn zone_file(ahead: i32) -> Vec<u8> {
 
 #[test]
 fn on_a_terminal_lines_are_cut_not_wrapped() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = busy();
     environment.shell(&format!("echo {}", "long ".repeat(40)));
     for width in [40, 60, 80, 120] {
@@ -515,7 +515,7 @@ fn an_unknown_event() {
 
 #[test]
 fn no_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     let command = environment.command_without_home(&["log"]);
     assert_run!(environment, run(command, b""), @"

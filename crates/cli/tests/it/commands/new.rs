@@ -1,6 +1,6 @@
 //! `anyhook new`.
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::require;
 use std::fs;
 
@@ -309,7 +309,7 @@ fn two_levels_at_once() {
 
 #[test]
 fn no_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     let command = environment.command_without_home(&["new", "my-hook", "--trigger", "before_tool"]);
     assert_run!(environment, anyhook_testkit::run(command, b""), @"

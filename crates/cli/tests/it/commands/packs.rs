@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use anyhook_testkit::needs::Need;
-use anyhook_testkit::{Ran, TestEnv, require, run, write};
+use anyhook_testkit::needs::MachineNeed;
+use anyhook_testkit::{CommandRun, TestEnv, require, run, write};
 use serde_json::{Value, json};
 
 use crate::{environment, namespace};
@@ -475,7 +475,7 @@ fn a_hook_that_is_a_link() {
 /// Somebody else's folder: nothing is added, also not what could be.
 #[test]
 fn a_folder_of_another_user() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = with_agents(&[".claude/commands"]);
     environment.give_to(NOBODY);
     let commands = environment.home().join(".claude/commands");
@@ -495,7 +495,7 @@ fn a_folder_of_another_user() {
 
 #[test]
 fn a_read_only_folder() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     fs::create_dir_all(environment.user_hooks()).unwrap();
     let hooks = environment.user_hooks();
@@ -523,7 +523,7 @@ fn a_read_only_folder() {
 /// The state folder is on another disk.
 #[test]
 fn kept_on_another_disk() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = with_agents(&[".claude"]);
     assert_eq!(environment.run(&["add", PACK]).code, 0);
     let (removed, saved) = (environment.state().join("removed"), environment.root().join("saved"));
@@ -557,7 +557,7 @@ fn every_case_of_every_hook_passes() {
 
 #[test]
 fn no_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     let command = environment.command_without_home(&["add", PACK]);
     let ran = run(command, b"");
@@ -598,7 +598,7 @@ fn help() {
 }
 
 /// Sends an event of a subagent through the hooks, as an agent would.
-fn subagent(environment: &TestEnv, event: &str, agent: &str) -> Ran {
+fn subagent(environment: &TestEnv, event: &str, agent: &str) -> CommandRun {
     environment.event(&json!({
         "event_type": event, "session_id": "s", "subagent_type": agent,
         "tool_name": "Subagent", "tool_input": {"subagent_type": agent, "prompt": "do it"},

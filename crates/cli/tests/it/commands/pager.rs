@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use anyhook_testkit::needs::Need;
-use anyhook_testkit::{Ran, TestEnv, require};
+use anyhook_testkit::needs::MachineNeed;
+use anyhook_testkit::{CommandRun, TestEnv, require};
 
 use super::trust::at_a_terminal_with;
 use crate::environment;
 
 /// Runs a command at a terminal with a pager that notes what it was given; returns both.
-fn paged(environment: &TestEnv, arguments: &[&str], typed: &str) -> (Ran, Option<String>) {
+fn paged(environment: &TestEnv, arguments: &[&str], typed: &str) -> (CommandRun, Option<String>) {
     let note = environment.root().join("paged");
     let _ = fs::remove_file(&note);
     let pager = format!("cat >> '{}'", note.display());
@@ -20,7 +20,7 @@ fn paged(environment: &TestEnv, arguments: &[&str], typed: &str) -> (Ran, Option
 
 #[test]
 fn the_journal_and_a_record_of_it() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     environment.shell("echo paged");
     let (ran, note) = paged(&environment, &["log"], "");
@@ -43,7 +43,7 @@ fn the_journal_and_a_record_of_it() {
 /// Each hook is read before it is asked about; who ends the pager early is asked all the same.
 #[test]
 fn what_is_to_be_trusted() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     for name in ["one", "two"] {
         environment.project_hook(name, "trigger: before_tool", "exit 0 # as shown");
@@ -62,7 +62,7 @@ fn what_is_to_be_trusted() {
 
 #[test]
 fn a_diff() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     let (ran, note) = paged(&environment, &["install", "opencode", "--diff"], "");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
@@ -74,7 +74,7 @@ fn a_diff() {
 /// A pager that is not there, or that a person does not want, leaves the output where it was.
 #[test]
 fn no_pager() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     environment.shell("echo paged");
     for (name, value) in

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, require, run, write};
 
 use crate::environment;
@@ -83,7 +83,7 @@ fn bad_input() {
 
 #[test]
 fn a_file_that_may_not_be_written() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = watched();
     environment.give_to(54_321);
     let folder = environment.user_hooks().join("watcher");

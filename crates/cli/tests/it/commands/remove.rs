@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{require, run};
 
 use crate::{environment, namespace};
@@ -127,7 +127,7 @@ fn not_there() {
 
 #[test]
 fn the_machines() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     let managed = environment.root().join("etc/agents/hooks");
     environment.hook(&managed, "company", "trigger: before_tool", "exit 0");
@@ -143,7 +143,7 @@ fn the_machines() {
 
 #[test]
 fn no_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     environment.project_hook("guard", "trigger: before_tool", "exit 0");
     let command = environment.command_without_home(&["remove", "guard"]);

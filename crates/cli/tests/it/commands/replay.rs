@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhook_testkit::needs::{self, Need};
+use anyhook_testkit::needs::{self, MachineNeed};
 use anyhook_testkit::{TestEnv, require, write};
 use serde_json::{Value, json};
 
@@ -185,7 +185,7 @@ fn nosy(environment: &TestEnv) -> String {
 
 #[test]
 fn never_in_the_real_project_and_without_a_network() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     let file = environment.project().join("main.rs");
     write(&file, "as it was\n", 0o644);
@@ -226,7 +226,7 @@ fn never_in_the_real_project_and_without_a_network() {
 /// stranger's.
 #[test]
 fn somebody_elses_replay_knows_the_machines_hooks() {
-    require!(Need::Mounts, Need::Users);
+    require!(MachineNeed::Mounts, MachineNeed::Users);
     let environment = past();
     let script = format!(
         "mount -t tmpfs none /etc/agents 2>/dev/null || {{ mkdir -p /etc/agents && mount -t tmpfs none /etc/agents; }}\n\

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::environment;
 use crate::mcp::{artifact, both, calls, give_servers, must_be_gone, scripted, started, user_file};
-use crate::workflow::desk::Desk;
+use crate::workflow::workflow_fixture::Desk;
 
 const PACKET: &str = "ARTIFACTS/system-architect/architecture-handover-packet.json";
 const BESIDE: &str = "ARTIFACTS/system-architect/second-opinion-review.json";
@@ -212,7 +212,7 @@ mod event {
     fn at_a_high_risk_every_stage_is_asked_about() {
         let desk = Desk::with(&json!({"project_name": "shop", "risk_level": "high"}));
         give_servers(&desk.environment, "newer");
-        let mut packet = crate::workflow::desk::artifact("requirements", "feature");
+        let mut packet = crate::workflow::workflow_fixture::artifact("requirements", "feature");
         packet["risk_level"] = json!("high");
         assert_eq!(desk.hand_in(&desk.make_with("requirements", &packet)).code, 0);
         stop(&desk, "product_manager");
@@ -237,7 +237,7 @@ mod event {
         fs::write(&file, text).unwrap();
         desk.ok(&["reset", "--rules", "--by", "ann"]);
         let mut signal = desk.make("requirements");
-        let mut plan = crate::workflow::desk::artifact("deployment", "full_system");
+        let mut plan = crate::workflow::workflow_fixture::artifact("deployment", "full_system");
         plan["summary"] = json!("no opinion");
         desk.write("ARTIFACTS/product-manager/plan.json", &plan);
         signal["output_artifacts"] =

@@ -1,6 +1,6 @@
 //! `anyhook run`.
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, require, write};
 use serde_json::json;
 
@@ -303,7 +303,7 @@ fn broken_settings_are_told_of() {
 
 #[test]
 fn at_a_terminal_it_says_which_hook_runs() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     environment.user_hook("quick", "trigger: session_start\npriority: 900", "exit 0");
     environment.user_hook("slow", "trigger: session_start", "sleep 2.5");
@@ -317,7 +317,7 @@ fn at_a_terminal_it_says_which_hook_runs() {
 
 #[test]
 fn a_payload_from_a_terminal_is_asked_for() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     let ran = at_a_terminal(
         &environment,

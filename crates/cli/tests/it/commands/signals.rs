@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhook_testkit::{Ran, TestEnv, begin, finish, wait_until, write};
+use anyhook_testkit::{CommandRun, TestEnv, begin, finish, wait_until, write};
 use serde_json::json;
 
 use crate::environment;
@@ -23,7 +23,7 @@ fn with_slow(matter: &str) -> TestEnv {
 }
 
 /// Starts a command and sends it a signal while the hook runs, which is gone afterwards.
-fn interrupt(environment: &TestEnv, arguments: &[&str], signal: &str) -> Ran {
+fn interrupt(environment: &TestEnv, arguments: &[&str], signal: &str) -> CommandRun {
     let child = begin(environment.command(arguments), b"");
     let pid = environment.user_hooks().join("slow/pid");
     wait_until("the hook runs", || pid.exists());

@@ -1,7 +1,7 @@
 //! A whole run as one text: exit code, standard output, standard error, without what differs from
 //! run to run.
 
-use anyhook_testkit::{Ran, TestEnv};
+use anyhook_testkit::{CommandRun, TestEnv};
 
 /// The letters of a record's id.
 const ID: &str = "[0-9a-hjkmnp-tv-z]{8}";
@@ -17,7 +17,7 @@ macro_rules! assert_run {
 }
 
 /// Writes a run down.
-pub fn text(environment: &TestEnv, ran: &Ran) -> String {
+pub fn text(environment: &TestEnv, ran: &CommandRun) -> String {
     let mut text = format!("exit code: {}\n", ran.code);
     for (name, stream) in [("stdout", &ran.stdout), ("stderr", &ran.stderr)] {
         if !stream.is_empty() {

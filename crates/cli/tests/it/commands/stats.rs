@@ -7,8 +7,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 
 use anyhook_model::Decision;
-use anyhook_testkit::needs::Need;
-use anyhook_testkit::{Ran, TestEnv, require, run};
+use anyhook_testkit::needs::MachineNeed;
+use anyhook_testkit::{CommandRun, TestEnv, require, run};
 use serde_json::{Value, json};
 
 use self::journals::{add, busy, quiet, record, write};
@@ -30,7 +30,7 @@ macro_rules! assert_exact {
 mod journals;
 mod prometheus;
 
-fn stats(environment: &TestEnv, arguments: &[&str]) -> Ran {
+fn stats(environment: &TestEnv, arguments: &[&str]) -> CommandRun {
     environment.run(&[&["stats"][..], &PERIOD, arguments].concat())
 }
 
@@ -211,7 +211,7 @@ fn damaged_lines_are_told() {
 
 #[test]
 fn without_a_state_folder() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     let command = environment.command_without_home(&["stats"]);
     assert_exact!(environment, run(command, b""), @"

@@ -1,6 +1,6 @@
 //! `anyhook test`.
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, require, write};
 use serde_json::{Value, json};
 
@@ -158,7 +158,7 @@ fn failures_among_many_cases_are_shown_again_at_the_end() {
 
 #[test]
 fn at_a_terminal_it_says_which_case_runs() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     environment.user_hook("slow", "trigger: before_tool", "sleep 2.5");
     let one = json!({"event": shell("ls"), "expect": {"decision": "none"}});

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, require, run, wait_until, write};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -116,7 +116,7 @@ fn guarded() -> TestEnv {
 
 #[test]
 fn events_appear_as_they_come() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let environment = guarded();
     let terminal = Terminal::open(&environment, 100, 30);
     terminal.start("", "");
@@ -157,7 +157,7 @@ fn events_appear_as_they_come() {
 
 #[test]
 fn filters_and_traces() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let environment = guarded();
     environment.shell("echo first");
     environment.shell("mkfs /dev/sda");
@@ -202,7 +202,7 @@ fn filters_and_traces() {
 
 #[test]
 fn every_way_to_end_gives_the_terminal_back() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let environment = guarded();
     let terminal = Terminal::open(&environment, 80, 24);
     for key in ["q", "Escape", "C-c"] {
@@ -225,7 +225,7 @@ fn every_way_to_end_gives_the_terminal_back() {
 /// Neither the signal nor the keys may be there when a terminal goes.
 #[test]
 fn it_ends_with_its_terminal() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let environment = guarded();
     let terminal = Terminal::open(&environment, 80, 24);
     for before in ["", "setsid --wait"] {
@@ -242,7 +242,7 @@ fn it_ends_with_its_terminal() {
 
 #[test]
 fn what_was_before_is_left_out() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let environment = guarded();
     environment.shell("echo before it began");
     let terminal = Terminal::open(&environment, 100, 30);
@@ -255,7 +255,7 @@ fn what_was_before_is_left_out() {
 
 #[test]
 fn a_journal_that_cannot_be_read_is_no_end() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let environment = guarded();
     let journal = environment.state().join("journal");
     write(&journal, "", 0o644);
@@ -272,7 +272,7 @@ fn a_journal_that_cannot_be_read_is_no_end() {
 
 #[test]
 fn colours_only_where_they_are_wanted() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let environment = guarded();
     environment.shell("mkfs /dev/sda");
     let terminal = Terminal::open(&environment, 100, 30);
@@ -312,7 +312,7 @@ fn without_a_terminal() {
 
 #[test]
 fn without_a_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     let command = environment.command_without_home(&["top"]);
     assert_run!(environment, run(command, b""), @"

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use anyhook_testkit::needs::Need;
-use anyhook_testkit::{Ran, TestEnv, require, run, write};
+use anyhook_testkit::needs::MachineNeed;
+use anyhook_testkit::{CommandRun, TestEnv, require, run, write};
 
 use crate::environment;
 use crate::mcp::project_file;
@@ -19,7 +19,7 @@ fn guard(environment: &TestEnv) -> std::path::PathBuf {
 }
 
 /// Runs the program with a pseudo-terminal on which a person types `typed`.
-pub fn at_a_terminal(environment: &TestEnv, arguments: &[&str], typed: &str) -> Ran {
+pub fn at_a_terminal(environment: &TestEnv, arguments: &[&str], typed: &str) -> CommandRun {
     at_a_terminal_with(environment, &[], arguments, typed)
 }
 
@@ -29,7 +29,7 @@ pub fn at_a_terminal_with(
     variables: &[(&str, &str)],
     arguments: &[&str],
     typed: &str,
-) -> Ran {
+) -> CommandRun {
     let original = environment.command(arguments);
     let line: Vec<String> = std::iter::once(original.get_program())
         .chain(original.get_args())
@@ -45,7 +45,7 @@ pub fn at_a_terminal_with(
     }
     command.envs(variables.iter().copied());
     let ran = run(command, typed.as_bytes());
-    Ran { stdout: ran.stdout.replace('\r', ""), ..ran }
+    CommandRun { stdout: ran.stdout.replace('\r', ""), ..ran }
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn without_a_terminal_and_without_names() {
 
 #[test]
 fn a_person_says_yes() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     guard(&environment);
     assert_run!(environment, at_a_terminal(&environment, &["trust"], "y\n"), @"
@@ -183,7 +183,7 @@ fn a_person_says_yes() {
 
 #[test]
 fn a_person_says_anything_else() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     for answer in ["\n", "n\n", "no\n", "ye\n", "1\n", "\u{4}"] {
         let environment = environment();
         guard(&environment);
@@ -272,7 +272,7 @@ fn what_is_gone_is_shown() {
 
 #[test]
 fn that_it_replaces_yours_is_a_question_of_its_own() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     for (answers, code) in [("y\nn\n", 2), ("y\ny\n", 0), ("n\n", 2)] {
         let environment = environment();
         environment.user_hook("guard", "trigger: before_tool", "exit 2");
@@ -287,7 +287,7 @@ fn that_it_replaces_yours_is_a_question_of_its_own() {
 
 #[test]
 fn a_runbook_is_shown_and_asked_about_before_it_runs() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     let text = "pipeline \"p\" {\n  step \"a\" {\n    run = \"true\"\n  }\n}\n";
     write(&environment.project().join(".agents/runbooks/p.hcl"), text, 0o644);
@@ -403,7 +403,7 @@ fn all_and_a_name() {
 
 #[test]
 fn no_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     guard(&environment);
     let command = environment.command_without_home(&["trust", "guard"]);
@@ -497,7 +497,7 @@ fn a_file_of_mcp_servers_that_cannot_be_used() {
 
 #[test]
 fn a_person_is_asked_about_mcp_servers() {
-    require!(Need::Terminals);
+    require!(MachineNeed::Terminals);
     let environment = environment();
     write(&project_file(&environment), "{\"mcpServers\": {}}", 0o644);
     assert!(

@@ -10,7 +10,7 @@ use super::install::{AGENTS, anyhook, files, in_place, settings};
 use crate::environment;
 
 /// Runs a command for all four agents.
-fn all(environment: &TestEnv, command: &[&str]) -> anyhook_testkit::Ran {
+fn all(environment: &TestEnv, command: &[&str]) -> anyhook_testkit::CommandRun {
     let arguments: Vec<&str> = command.iter().copied().chain(AGENTS).collect();
     anyhook(environment, &arguments)
 }

@@ -1,6 +1,6 @@
 //! `anyhook untrust`.
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, require, run};
 
 use crate::environment;
@@ -102,7 +102,7 @@ fn no_name() {
 
 #[test]
 fn no_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     let command = environment.command_without_home(&["untrust", "guard"]);
     assert_run!(environment, run(command, b""), @"

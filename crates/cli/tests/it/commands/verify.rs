@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, require, run, wait_until, write};
 use serde_json::{Value, json};
 
@@ -87,7 +87,7 @@ fn a_torn_line_is_no_fault() {
 /// A disk that fills up in the middle of a record: what was whole stays, and it goes on afterwards.
 #[test]
 fn a_disk_that_fills_up() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = guarded();
     fs::create_dir_all(environment.state()).unwrap();
     let state = environment.state();
@@ -233,7 +233,7 @@ fn closed_segments_are_sealed_by_themselves() {
 
 #[test]
 fn without_a_home() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     let command = environment.command_without_home(&["verify"]);
     let ran = run(command, b"");

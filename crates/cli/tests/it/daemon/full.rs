@@ -2,14 +2,14 @@
 
 use std::process::{Command, Stdio};
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{require, run, wait_until};
 
 use crate::environment;
 
 #[test]
 fn a_decision_that_cannot_be_stored_is_refused_until_there_is_room() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     let store = environment.state().join("daemon/store");
     std::fs::create_dir_all(&store).unwrap();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhook_daemon::faults::POINTS;
+use anyhook_daemon::failpoints::POINTS;
 use anyhook_testkit::{TestEnv, begin, finish, kill, kill_tests, run, wait_until, write};
 use serde_json::{Value, json};
 

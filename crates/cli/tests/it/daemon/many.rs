@@ -4,7 +4,7 @@ use anyhook_engine::journal::Journal;
 use anyhook_engine::new_id;
 use anyhook_model::daemon::{RefusalCode, Request, Response};
 use anyhook_model::{EventKind, Record};
-use anyhook_socket::{Client, ClientError, Folder};
+use anyhook_socket::{Client, ClientError, DaemonFolder};
 
 use anyhook_testkit::wait_until;
 
@@ -71,7 +71,8 @@ fn whoever_asks_for_much_gets_all_of_it() {
     environment.run(&["daemon", "start"]);
     let (mut told, mut last) = (Vec::new(), 0);
     while told.len() < EVENTS {
-        let mut client = Client::connect(&Folder::of_state(&environment.state())).unwrap();
+        let mut client =
+            Client::connect(&DaemonFolder::in_state_dir(&environment.state())).unwrap();
         let mut next = client.request(&Request::Follow { after: Some(last), since: None });
         let refused = loop {
             match next {

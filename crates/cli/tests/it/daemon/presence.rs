@@ -5,15 +5,15 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhook_testkit::needs::{self, Need};
-use anyhook_testkit::{Ran, TestEnv, require, run, wait_until, wait_within, write};
+use anyhook_testkit::needs::{self, MachineNeed};
+use anyhook_testkit::{CommandRun, TestEnv, require, run, wait_until, wait_within, write};
 use serde_json::{Value, json};
 
 use crate::environment;
 use crate::pipelines::{World, wait};
 
 /// Sends an event of Claude Code.
-fn event(environment: &TestEnv, name: &str, session: &str) -> Ran {
+fn event(environment: &TestEnv, name: &str, session: &str) -> CommandRun {
     let payload = json!({
         "session_id": session, "cwd": environment.project(), "hook_event_name": name, "prompt": "x",
         "tool_name": "Bash", "tool_input": {"command": "ls"},
@@ -304,7 +304,7 @@ agent "worker" {
 /// What an ordinary event costs must not depend on the daemon.
 #[test]
 fn a_tool_call_does_not_look_for_it() {
-    require!(Need::Program("strace"));
+    require!(MachineNeed::Program("strace"));
     let environment = environment();
     let looks = |name: &str| {
         let report = environment.root().join("calls");

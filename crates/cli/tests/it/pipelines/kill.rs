@@ -1,6 +1,6 @@
 //! kill -9 of the daemon in the middle of anything: every step is done once, and sessions live on.
 
-use anyhook_daemon::faults::POINTS;
+use anyhook_daemon::failpoints::POINTS;
 use anyhook_testkit::{kill, kill_tests};
 
 use super::*;

@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use anyhook_engine::now;
 use anyhook_engine::trust::TrustStore;
-use anyhook_testkit::{Ran, TestEnv, wait_within, write};
+use anyhook_testkit::{CommandRun, TestEnv, wait_within, write};
 use serde_json::Value;
 
 use crate::environment;
 
 /// A step may take so long on a machine that does much else.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Trusts a runbook, or another file of the project, as it is.
 pub fn trust_file(environment: &TestEnv, file: &Path) {
@@ -63,7 +63,7 @@ impl World {
         text.lines().map(str::to_owned).collect()
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Ran {
+    pub fn run(&self, arguments: &[&str]) -> CommandRun {
         self.environment.run(arguments)
     }
 
@@ -82,7 +82,7 @@ impl World {
     /// Waits until a pipeline is in a phase, and says all that happened if it does not come so far.
     pub fn wait_phase(&self, id: &str, phase: &str) -> Value {
         let mut last = Value::Null;
-        let until = std::time::Instant::now() + PATIENCE;
+        let until = std::time::Instant::now() + TIMEOUT;
         loop {
             let view = self.view(id);
             if view["phase"] == phase {
@@ -132,7 +132,7 @@ impl World {
 
 /// Waits for something that may take as long as a step.
 pub fn wait(what: &str, condition: impl FnMut() -> bool) {
-    wait_within(PATIENCE, what, condition);
+    wait_within(TIMEOUT, what, condition);
 }
 
 pub fn options(decision: &Value) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhook_testkit::{Ran, TestEnv, run, wait_until, write};
+use anyhook_testkit::{CommandRun, TestEnv, run, wait_until, write};
 use serde_json::{Value, json};
 
 use super::{BLOCK, MARK, by_way_of, last_record, last_run, left, seen, tool, written};
@@ -36,7 +36,7 @@ fn aside(environment: &TestEnv, name: &str) -> Value {
     find().unwrap()
 }
 
-fn stop(environment: &TestEnv, session: &str) -> Ran {
+fn stop(environment: &TestEnv, session: &str) -> CommandRun {
     environment.event(&json!({"event_type": "before_stop", "session_id": session}))
 }
 

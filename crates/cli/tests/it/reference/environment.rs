@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhook_testkit::{Ran, TestEnv, run, write};
+use anyhook_testkit::{CommandRun, TestEnv, run, write};
 
 use super::{finding, last_run, written};
 use crate::environment;
@@ -35,7 +35,7 @@ fn guard(environment: &TestEnv, matter: &str, (name, text, mode): (&str, &str, u
 }
 
 /// Sends the call with further variables in the agent's environment.
-fn call_with(environment: &TestEnv, variables: &[(&str, &str)]) -> Ran {
+fn call_with(environment: &TestEnv, variables: &[(&str, &str)]) -> CommandRun {
     let mut command = environment.command(&["hook", "agent-hooks"]);
     command.envs(variables.iter().copied());
     run(command, CALL.as_bytes())

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhook_testkit::{Ran, TestEnv, write};
+use anyhook_testkit::{CommandRun, TestEnv, write};
 use serde_json::{Value, json};
 
 mod answers;
@@ -36,7 +36,7 @@ fn raw_hook(environment: &TestEnv, name: &str, file: impl AsRef<[u8]>, script: &
 }
 
 /// Sends a `before_tool` event.
-fn tool(environment: &TestEnv, name: &str, input: &Value) -> Ran {
+fn tool(environment: &TestEnv, name: &str, input: &Value) -> CommandRun {
     environment.event(&json!({"event_type": "before_tool", "tool_name": name, "tool_input": input}))
 }
 

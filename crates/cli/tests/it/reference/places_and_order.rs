@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use anyhook_testkit::needs::Need;
-use anyhook_testkit::{Ran, TestEnv, require, run, write};
+use anyhook_testkit::needs::MachineNeed;
+use anyhook_testkit::{CommandRun, TestEnv, require, run, write};
 use serde_json::{Value, json};
 
 use super::{BLOCK, by_way_of, last_record, last_skip, left, listed, trust_all, written};
@@ -25,7 +25,7 @@ fn order_file(environment: &TestEnv) -> PathBuf {
 }
 
 /// Sends an event from a folder, in a session if one is given.
-fn from_folder(environment: &TestEnv, work_dir: &Path, session: Option<&str>) -> Ran {
+fn from_folder(environment: &TestEnv, work_dir: &Path, session: Option<&str>) -> CommandRun {
     environment
         .event(&json!({"event_type": "before_tool", "work_dir": work_dir, "session_id": session}))
 }
@@ -72,7 +72,7 @@ fn managed(environment: &TestEnv) -> PathBuf {
 }
 
 /// Runs the program where `/etc` is a folder of the test's.
-fn with_managed(environment: &TestEnv, arguments: &[&str], input: &str) -> Ran {
+fn with_managed(environment: &TestEnv, arguments: &[&str], input: &str) -> CommandRun {
     let etc = environment.root().join("etc");
     let words = [
         "unshare",
@@ -87,11 +87,11 @@ fn with_managed(environment: &TestEnv, arguments: &[&str], input: &str) -> Ran {
     ran
 }
 
-fn managed_event(environment: &TestEnv, event: &Value) -> Ran {
+fn managed_event(environment: &TestEnv, event: &Value) -> CommandRun {
     with_managed(environment, &["hook", "agent-hooks"], &event.to_string())
 }
 
-fn managed_shell(environment: &TestEnv) -> Ran {
+fn managed_shell(environment: &TestEnv) -> CommandRun {
     managed_event(environment, &json!({"event_type": "before_tool", "tool_name": "Shell"}))
 }
 
@@ -549,7 +549,7 @@ fn a_broken_settings_file_is_named_and_harms_nobody() {
 
 #[test]
 fn managed_hooks_run_first_at_equal_priority_and_need_no_trust() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     let hooks = managed(&environment).join("hooks");
     environment.hook(&hooks, "managed", "trigger: before_tool", &word(&environment, "managed"));
@@ -571,7 +571,7 @@ fn managed_hooks_run_first_at_equal_priority_and_need_no_trust() {
 
 #[test]
 fn a_managed_hook_is_never_replaced() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     let hooks = managed(&environment).join("hooks");
     environment.hook(&hooks, "guard", "trigger: before_tool", &word(&environment, "managed"));
@@ -594,7 +594,7 @@ fn a_managed_hook_is_never_replaced() {
 
 #[test]
 fn an_unusable_managed_hook_with_on_failure_block_cannot_be_replaced() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     let hooks = managed(&environment).join("hooks");
     let matter = "trigger: before_tool\non_failure: block\nmatcher:\n  tool: '('";
@@ -606,7 +606,7 @@ fn an_unusable_managed_hook_with_on_failure_block_cannot_be_replaced() {
 
 #[test]
 fn a_managed_level_that_others_can_write_does_not_count_and_list_says_so() {
-    require!(Need::Mounts, Need::Users);
+    require!(MachineNeed::Mounts, MachineNeed::Users);
     for (part, mode, owner) in [
         ("", 0o775, 0),
         ("", 0o757, 0),
@@ -631,7 +631,7 @@ fn a_managed_level_that_others_can_write_does_not_count_and_list_says_so() {
 
 #[test]
 fn a_managed_hook_that_others_can_write_does_not_run() {
-    require!(Need::Mounts, Need::Users);
+    require!(MachineNeed::Mounts, MachineNeed::Users);
     for part in ["", "HOOK.md", "scripts", "scripts/run"] {
         for owner in [0, 1000] {
             let environment = environment();
@@ -656,7 +656,7 @@ fn a_managed_hook_that_others_can_write_does_not_run() {
 
 #[test]
 fn a_managed_hook_with_a_further_file_that_others_can_write_does_not_run() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     let hooks = managed(&environment).join("hooks");
     let hook = environment.hook(
@@ -672,7 +672,7 @@ fn a_managed_hook_with_a_further_file_that_others_can_write_does_not_run() {
 
 #[test]
 fn managed_settings_count_like_any_others() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     environment.user_hook("gate", "trigger: before_stop", BLOCK);
     write(&managed(&environment).join("anyhook.toml"), "stop_cap = 2\n", 0o644);
@@ -683,7 +683,7 @@ fn managed_settings_count_like_any_others() {
 
 #[test]
 fn managed_settings_that_others_can_write_do_not_count() {
-    require!(Need::Mounts, Need::Users);
+    require!(MachineNeed::Mounts, MachineNeed::Users);
     for (folder_mode, file_mode, owner) in
         [(0o777, 0o644, 0), (0o755, 0o666, 0), (0o755, 0o644, 1000)]
     {
@@ -702,7 +702,7 @@ fn managed_settings_that_others_can_write_do_not_count() {
 
 #[test]
 fn no_variable_moves_the_managed_level() {
-    require!(Need::Mounts);
+    require!(MachineNeed::Mounts);
     let environment = environment();
     environment.hook(&managed(&environment).join("hooks"), "guard", "trigger: before_tool", BLOCK);
     let mut command = environment.command(&["hook", "agent-hooks"]);

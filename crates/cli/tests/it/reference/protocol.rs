@@ -4,14 +4,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
-use anyhook_testkit::needs::Need;
-use anyhook_testkit::{Ran, TestEnv, require, run};
+use anyhook_testkit::needs::MachineNeed;
+use anyhook_testkit::{CommandRun, TestEnv, require, run};
 use serde_json::json;
 
 use super::{BLOCK, left, seen};
 use crate::environment;
 
-fn send(environment: &TestEnv, event: impl AsRef<[u8]>) -> Ran {
+fn send(environment: &TestEnv, event: impl AsRef<[u8]>) -> CommandRun {
     environment.run_with_input(&["hook", "agent-hooks"], event)
 }
 
@@ -483,7 +483,7 @@ fn only_a_blocking_verdict_exits_2() {
 
 #[test]
 fn without_a_home_folder_an_event_is_still_answered() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let environment = environment();
     let command = environment.command_without_home(&["hook", "agent-hooks"]);
     let ran = run(command, br#"{"event_type": "before_tool", "session_id": "s"}"#);

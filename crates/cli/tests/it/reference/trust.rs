@@ -368,7 +368,11 @@ fn trust_in_one_project_is_no_trust_in_another() {
 }
 
 /// Sends a tool call from a folder.
-fn call_in(environment: &TestEnv, folder: &Path, session: Option<&str>) -> anyhook_testkit::Ran {
+fn call_in(
+    environment: &TestEnv,
+    folder: &Path,
+    session: Option<&str>,
+) -> anyhook_testkit::CommandRun {
     let event = json!({"event_type": "before_tool", "work_dir": folder, "session_id": session});
     let mut command = environment.command(&["hook", "agent-hooks"]);
     // The project itself may be gone.

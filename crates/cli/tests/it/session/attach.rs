@@ -3,7 +3,7 @@
 use anyhook_daemon::session::Key;
 use anyhook_testkit::wait_within;
 
-use super::{PATIENCE, Played, Stage, helper_words, kill, play, start_helper, type_line};
+use super::{Played, Stage, TIMEOUT, helper_words, kill, play, start_helper, type_line};
 
 const INNER: &str = "
 size() { stty size > size.part; mv size.part size; }
@@ -30,7 +30,7 @@ fn desk() -> Stage {
 }
 
 fn size(stage: &Stage, wanted: &str) {
-    wait_within(PATIENCE, &format!("the size to be {wanted}"), || stage.line("size") == wanted);
+    wait_within(TIMEOUT, &format!("the size to be {wanted}"), || stage.line("size") == wanted);
 }
 
 fn leave(person: &Played<'_>) {
@@ -50,7 +50,7 @@ fn a_person_comes_types_and_leaves(stage: &Stage) {
     person.shows("Ctrl-b d to detach");
     // The last row says how to leave.
     size(stage, "49 160");
-    type_line(&person.session, "from the person ä", PATIENCE).unwrap();
+    type_line(&person.session, "from the person ä", TIMEOUT).unwrap();
     inner.shows("got from the person ä");
     person.shows("got from the person ä");
     // Others can type meanwhile, and a second person can sit down.

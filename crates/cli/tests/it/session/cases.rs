@@ -6,11 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use anyhook_daemon::session::{Key, SessionError};
-use anyhook_daemon::task::{self, Stand};
-use anyhook_testkit::needs::Need;
+use anyhook_daemon::task::{self, TaskStatus};
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{require, wait_within};
 
-use super::{PATIENCE, Stage, kill, lives, start_helper, type_line};
+use super::{Stage, TIMEOUT, kill, lives, start_helper, type_line};
 
 /// Makes a test of each case.
 macro_rules! cases {
@@ -183,7 +183,7 @@ fn a_screen_is_what_the_program_drew(stage: &Stage) {
 }
 
 fn a_program_that_fills_the_screen(stage: &Stage) {
-    require!(Need::Program("vi"));
+    require!(MachineNeed::Program("vi"));
     let played = stage.started("echo before; vi -u NONE text; echo after; exec cat");
     played.shows("~\n~\n");
     // It takes no paste while it is asked for keys.
@@ -332,11 +332,11 @@ fn it_ends_when_its_terminal_is_gone(stage: &Stage) {
 fn it_ends_when_its_keeper_was_killed(stage: &Stage) {
     let played = stage.started(STUBBORN);
     let processes = ["child", "session", "all"].map(|name| stage.line(name));
-    let Stand::Running(keeper) = task::stand(&played.session.folder).unwrap() else {
+    let TaskStatus::Running(keeper) = task::status(&played.session.folder).unwrap() else {
         panic!("it does not run")
     };
     kill("-9", &keeper.pid.to_string());
-    assert_eq!(task::wait(&played.session.folder).unwrap(), Stand::InDoubt);
+    assert_eq!(task::wait(&played.session.folder).unwrap(), TaskStatus::InDoubt);
     let stubborn = &processes[1..];
     assert!(stubborn.iter().all(|process| lives(process)), "they do not heed its terminal");
     played.session.end().unwrap();
@@ -355,7 +355,7 @@ fn what_cannot_be_started_says_why(stage: &Stage) {
     let why = "the session `s-0` could not be started: `[ROOT]/tasks/0/task.json` cannot be read: missing field";
     assert!(told.starts_with(why), "{told}");
     assert!(!played.is_there());
-    assert_eq!(task::stand(&played.session.folder).unwrap(), Stand::NotBegun);
+    assert_eq!(task::status(&played.session.folder).unwrap(), TaskStatus::NotBegun);
 
     let mut gone = stage.prepared("true");
     gone.session.binary = "/nowhere/anyhook".into();
@@ -397,5 +397,5 @@ fn what_is_not_there_says_so(stage: &Stage) {
     session.end().unwrap();
     let mode = fs::metadata(&stage.runtime).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
-    wait_within(PATIENCE, "nothing to be left", || !played.is_there());
+    wait_within(TIMEOUT, "nothing to be left", || !played.is_there());
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhook_daemon::session::{Key, Session, SessionError};
-use anyhook_daemon::task::{self, Ended, Stand, TASK_VERSION, Task};
+use anyhook_daemon::task::{self, TASK_VERSION, Task, TaskResult, TaskStatus};
 use anyhook_testkit::{TestEnv, needs, wait_within, write};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ use crate::environment;
 const BINARY: &str = env!("CARGO_BIN_EXE_anyhook");
 
 /// How long anything may take, on a machine that does much else.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Where sessions are played.
 struct Stage {
@@ -98,7 +98,7 @@ impl Stage {
     /// Returns a line that was written to a file in the project, once it is there.
     fn line(&self, name: &str) -> String {
         let read = || fs::read_to_string(self.file(name)).unwrap_or_default();
-        wait_within(PATIENCE, name, || read().ends_with('\n'));
+        wait_within(TIMEOUT, name, || read().ends_with('\n'));
         read().trim().to_owned()
     }
 
@@ -106,7 +106,7 @@ impl Stage {
     fn holds(&self, name: &str, bytes: &[u8]) {
         let read = || fs::read(self.file(name)).unwrap_or_default();
         let what = format!("{name} to be {:?}", String::from_utf8_lossy(bytes));
-        wait_within(PATIENCE, &what, || read().len() >= bytes.len());
+        wait_within(TIMEOUT, &what, || read().len() >= bytes.len());
         let (now, wanted) = (read(), bytes);
         assert!(now == wanted, "{:?} is not {what}", String::from_utf8_lossy(&now));
     }
@@ -124,7 +124,7 @@ impl Played<'_> {
     /// Waits for a text on the screen.
     fn shows(&self, text: &str) {
         let mut last = String::new();
-        let until = std::time::Instant::now() + PATIENCE;
+        let until = std::time::Instant::now() + TIMEOUT;
         while !last.contains(text) {
             assert!(std::time::Instant::now() < until, "waited in vain for {text:?}:\n{last}");
             last = self.screen();
@@ -139,20 +139,20 @@ impl Played<'_> {
         self.session.press(key).unwrap();
     }
 
-    fn ended(&self) -> Ended {
+    fn ended(&self) -> TaskResult {
         match task::wait(&self.session.folder).unwrap() {
-            Stand::Ended(ended) => ended,
+            TaskStatus::Ended(ended) => ended,
             other => panic!("{other:?}"),
         }
     }
 
     fn is_gone(&self) {
-        wait_within(PATIENCE, "the session to be gone", || !self.is_there());
+        wait_within(TIMEOUT, "the session to be gone", || !self.is_there());
     }
 
     /// Returns the process that keeps the session's terminal: the keeper's parent.
     fn terminal_process(&self) -> String {
-        let Stand::Running(keeper) = task::stand(&self.session.folder).unwrap() else {
+        let TaskStatus::Running(keeper) = task::status(&self.session.folder).unwrap() else {
             panic!("it does not run")
         };
         let stat = fs::read_to_string(format!("/proc/{}/stat", keeper.pid)).unwrap();

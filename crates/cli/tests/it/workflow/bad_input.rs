@@ -5,7 +5,7 @@ use std::fs;
 use anyhook_testkit::write;
 use serde_json::json;
 
-use super::desk::{Desk, artifact, artifact_path, signal};
+use super::workflow_fixture::{Desk, artifact, artifact_path, signal};
 
 /// Hands in a signal that must be refused.
 fn refused(desk: &Desk, signal: &serde_json::Value) -> String {
@@ -216,7 +216,7 @@ fn every_error_of_every_artifact_at_once() {
     let why = refused(&desk, &signal);
     insta::assert_snapshot!(why);
     // To whoever has a hook look at it, too.
-    desk.write(&super::desk::signal_path("product_manager"), &signal);
+    desk.write(&super::workflow_fixture::signal_path("product_manager"), &signal);
     let event = json!({"event_type": "subagent_stop", "subagent_type": "product_manager"});
     let arguments = ["workflow", "validate", "--event", "--part", "artifacts"];
     let ran = desk.event(&arguments, &event);

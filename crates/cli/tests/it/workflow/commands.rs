@@ -1,9 +1,9 @@
 //! What the commands print.
 
-use anyhook_testkit::Ran;
+use anyhook_testkit::CommandRun;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, WORK};
+use super::workflow_fixture::{Desk, WORK};
 
 #[test]
 fn help() {
@@ -42,7 +42,7 @@ fn the_board_on_the_way() {
 }
 
 /// Checks what is printed against the schema that is promised.
-fn keeps_to(desk: &Desk, name: &str, ran: &Ran) {
+fn keeps_to(desk: &Desk, name: &str, ran: &CommandRun) {
     let schema = desk.environment.run(&["schema", name]).json();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let value = ran.json();
@@ -126,7 +126,7 @@ fn every_agent_is_given_what_the_matrix_says() {
 #[test]
 fn reviewers_are_given_the_stage_they_review() {
     let desk = Desk::with(&json!({"project_name": "shop"}));
-    let mut packet = super::desk::artifact("requirements", "full_system");
+    let mut packet = super::workflow_fixture::artifact("requirements", "full_system");
     packet["risk_level"] = json!("critical");
     desk.hand_in(&desk.make_with("requirements", &packet));
     for agent in ["safety_agent", "governance_agent"] {

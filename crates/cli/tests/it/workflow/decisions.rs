@@ -5,8 +5,8 @@ use std::fs;
 use anyhook_testkit::write;
 use serde_json::{Value, json};
 
-use super::crew::Crew;
-use super::desk::signal_path;
+use super::scripted_agents::Crew;
+use super::workflow_fixture::signal_path;
 
 /// Hands in the requirements as the hook of a subagent does.
 fn reach_the_gate(crew: &Crew) {

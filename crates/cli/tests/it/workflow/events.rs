@@ -1,9 +1,9 @@
 //! What hooks' scripts call: the event on standard input says whose turn it is.
 
-use anyhook_testkit::Ran;
+use anyhook_testkit::CommandRun;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, artifact, artifact_path, signal_path};
+use super::workflow_fixture::{Desk, artifact, artifact_path, signal_path};
 
 fn started(agent: &str) -> Value {
     json!({"event_type": "subagent_start", "subagent_name": agent, "subagent_type": agent})
@@ -14,7 +14,7 @@ fn stopped(agent: &str) -> Value {
 }
 
 /// What a script's answer has for the model.
-fn told(ran: &Ran) -> String {
+fn told(ran: &CommandRun) -> String {
     match ran.stdout.as_str() {
         "" => String::new(),
         _ => ran.json()["additional_context"].as_str().unwrap().to_owned(),

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::process::{Child, Stdio};
 
-use anyhook_testkit::{Ran, finish};
+use anyhook_testkit::{CommandRun, finish};
 use serde_json::json;
 
-use super::crew::Crew;
+use super::scripted_agents::Crew;
 
 /// The requirements wait for a person.
 fn at_the_gate() -> Crew {
@@ -28,7 +28,7 @@ fn guard(crew: &Crew, wait: &str) -> Child {
     child
 }
 
-fn ended(crew: &Crew, mut child: Child) -> Ran {
+fn ended(crew: &Crew, mut child: Child) -> CommandRun {
     crew.wait("the end of the guard", || child.try_wait().unwrap().is_some());
     finish(child)
 }

@@ -5,7 +5,7 @@ use std::fs;
 use anyhook_testkit::{run, write};
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::workflow_fixture::Desk;
 
 fn listed(desk: &Desk) -> Vec<Value> {
     desk.ok(&["list", "--json"]).json()["workflows"].as_array().unwrap().clone()

@@ -2,17 +2,17 @@
 
 mod bad_input;
 mod commands;
-mod crew;
 mod decisions;
-pub mod desk;
 mod events;
 mod gate;
 mod list;
+mod next_actions;
 mod run;
 mod safety;
+mod scripted_agents;
+mod send_back_reasons;
 mod stages;
-mod told_why;
-mod ways;
+pub mod workflow_fixture;
 
 use std::path::Path;
 use std::sync::LazyLock;

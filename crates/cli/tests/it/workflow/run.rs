@@ -4,8 +4,8 @@ use anyhook_testkit::{run, write};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::crew::Crew;
-use super::desk::{Desk, artifact};
+use super::scripted_agents::Crew;
+use super::workflow_fixture::{Desk, artifact};
 use crate::mcp::{give_servers, must_be_gone, started};
 
 /// Waits for the test before it hands in.

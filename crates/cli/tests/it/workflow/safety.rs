@@ -5,12 +5,12 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 use std::thread;
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{require, run, write};
 use serde_json::json;
 
-use super::crew::Crew;
-use super::desk::{Desk, artifact, artifact_path, signal};
+use super::scripted_agents::Crew;
+use super::workflow_fixture::{Desk, artifact, artifact_path, signal};
 
 #[test]
 fn the_same_signal_twice_changes_nothing() {
@@ -284,7 +284,7 @@ fn a_person_is_told_at_the_gate_that_an_artifact_has_changed() {
 
 #[test]
 fn a_state_that_cannot_be_written_is_said_and_nothing_is_half_done() {
-    require!(Need::Users);
+    require!(MachineNeed::Users);
     let desk = Desk::new();
     let signal = desk.make("requirements");
     desk.environment.give_to(0);

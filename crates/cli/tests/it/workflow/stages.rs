@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, artifact, signal};
+use super::workflow_fixture::{Desk, artifact, signal};
 
 fn next(desk: &Desk) -> Vec<String> {
     let report = desk.ok(&["next", "--json"]).json();
@@ -123,7 +123,7 @@ fn another_mode_has_an_assessment_and_no_gate_after_it() {
     let path = "ARTIFACTS/system-architect/architecture-assessment.json";
     let fixture = include_str!("../../../../workflow/src/fixtures/architecture-assessment.json");
     desk.write(path, &serde_json::from_str(fixture).unwrap());
-    let done = desk.hand_in(&super::desk::signal("architecture", &[path]));
+    let done = desk.hand_in(&super::workflow_fixture::signal("architecture", &[path]));
     assert_eq!(done.code, 0, "{done:?}");
     assert_eq!(next(&desk), ["frontend_engineer", "backend_engineer", "ai_engineer"]);
     let given = desk.ok(&["context", "backend_engineer", "--json"]).json();

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhook_model::Notice;
-use anyhook_model::notice::{Way, WayOutcome};
+use anyhook_model::notice::{Channel, DeliveryResult};
 
 /// A notification that is shown: this build shows none.
 #[derive(Debug)]
-pub enum Shown {}
+pub enum DesktopNotification {}
 
 /// Returns that this build cannot show the notice.
 #[expect(clippy::unused_async, reason = "the same signature as with the feature")]
@@ -15,14 +15,14 @@ pub async fn show(
     _address: Option<&str>,
     _notice: &Notice,
     _limit: Duration,
-) -> Result<Shown, WayOutcome> {
-    Err(WayOutcome::absent(
-        Way::Desktop,
+) -> Result<DesktopNotification, DeliveryResult> {
+    Err(DeliveryResult::absent(
+        Channel::Desktop,
         "this build has no desktop notifications (feature `desktop`)",
     ))
 }
 
-impl Shown {
+impl DesktopNotification {
     /// Waits for the button that is pressed.
     #[expect(clippy::unused_async, reason = "the same signature as with the feature")]
     pub async fn answer(&mut self, _notice: &Notice) -> Option<u32> {

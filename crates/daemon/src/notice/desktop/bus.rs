@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use anyhook_model::Notice;
-use anyhook_model::notice::{NoticeKind, Way, WayOutcome};
+use anyhook_model::notice::{Channel, DeliveryResult, NoticeKind};
 use futures_core::Stream;
 use jiff::Timestamp;
 use zbus::names::MemberName;
@@ -22,7 +22,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// A notification that is shown.
 #[derive(Debug)]
-pub struct Shown {
+pub struct DesktopNotification {
     proxy: Proxy<'static>,
     number: u32,
     signals: SignalStream<'static>,
@@ -35,43 +35,49 @@ pub async fn show(
     address: Option<&str>,
     notice: &Notice,
     limit: Duration,
-) -> Result<Shown, WayOutcome> {
+) -> Result<DesktopNotification, DeliveryResult> {
     let Some(address) = address else {
-        return Err(WayOutcome::absent(Way::Desktop, "no desktop bus"));
+        return Err(DeliveryResult::absent(Channel::Desktop, "no desktop bus"));
     };
     let showing = async {
         let connection = connect(address).await?;
-        Shown::new(&connection, notice).await.map_err(|error| outcome(&error))
+        DesktopNotification::new(&connection, notice).await.map_err(|error| outcome(&error))
     };
     tokio::time::timeout(limit, showing).await.unwrap_or_else(|_| {
-        Err(WayOutcome::failed(Way::Desktop, format!("no answer within {} s", limit.as_secs())))
+        Err(DeliveryResult::failed(
+            Channel::Desktop,
+            format!("no answer within {} s", limit.as_secs()),
+        ))
     })
 }
 
-async fn connect(address: &str) -> Result<Connection, WayOutcome> {
+async fn connect(address: &str) -> Result<Connection, DeliveryResult> {
     connection::Builder::address(address).build().await.map_err(|error| match error {
         zbus::Error::Connection(..) | zbus::Error::InputOutput(_) => {
-            WayOutcome::absent(Way::Desktop, "no desktop bus")
+            DeliveryResult::absent(Channel::Desktop, "no desktop bus")
         }
         error => failed(&error),
     })
 }
 
 /// Says what it means that the bus or the desktop answers this.
-fn outcome(error: &zbus::Error) -> WayOutcome {
+fn outcome(error: &zbus::Error) -> DeliveryResult {
     let is_absent = matches!(error, zbus::Error::FDO(error)
         if matches!(**error, fdo::Error::ServiceUnknown(_) | fdo::Error::NameHasNoOwner(_)));
     if is_absent {
-        return WayOutcome::absent(Way::Desktop, "no desktop notification service is running");
+        return DeliveryResult::absent(
+            Channel::Desktop,
+            "no desktop notification service is running",
+        );
     }
     failed(error)
 }
 
-fn failed(error: &zbus::Error) -> WayOutcome {
-    WayOutcome::failed(Way::Desktop, text::line(&error.to_string(), text::TITLE))
+fn failed(error: &zbus::Error) -> DeliveryResult {
+    DeliveryResult::failed(Channel::Desktop, text::line(&error.to_string(), text::TITLE))
 }
 
-impl Shown {
+impl DesktopNotification {
     async fn new(connection: &Connection, notice: &Notice) -> zbus::Result<Self> {
         // Of signals, the proxy lets those through that come from the desktop itself.
         let proxy = Proxy::new_owned(connection.clone(), NAME, PATH, NAME).await?;

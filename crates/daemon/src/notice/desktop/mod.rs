@@ -15,9 +15,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 #[cfg(not(feature = "desktop"))]
-pub use absent::{Shown, show};
+pub use absent::{DesktopNotification, show};
 #[cfg(feature = "desktop")]
-pub use bus::{Shown, show};
+pub use bus::{DesktopNotification, show};
 
 /// Whether this build can show notices on the desktop.
 pub const IS_BUILT_IN: bool = cfg!(feature = "desktop");

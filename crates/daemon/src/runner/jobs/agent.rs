@@ -7,18 +7,18 @@ use std::{fs, thread};
 
 use anyhook_flow::JobId;
 use anyhook_flow::pipeline::{JobContext, JobResult, JobWork};
-use anyhook_hosts::wiring::Scope;
+use anyhook_hosts::wiring::SettingsScope;
 use anyhook_model::daemon::{RefusalCode, Response};
 use anyhook_model::pipeline::AgentPlan;
 use tokio::sync::oneshot;
 
 use super::JobRunner;
 use super::command::{failed, forget_values, result};
-use super::screen::Watch;
+use super::screen::ScreenWatch;
 use crate::core::refusal;
-use crate::launch::{self, Additions, Warning};
+use crate::launch::{self, LaunchAdditions, LaunchWarning};
 use crate::session::Session;
-use crate::task::{self, Stand, Task};
+use crate::task::{self, Task, TaskStatus};
 
 /// So often an agent is started again at once.
 const QUICK_LIVES: u32 = 3;
@@ -36,11 +36,11 @@ impl JobRunner {
         };
         let folder = self.folders().job(&context.id());
         let session = self.session(&context.id());
-        if matches!(task::stand(&folder), Ok(Stand::NotBegun)) {
+        if matches!(task::status(&folder), Ok(TaskStatus::NotBegun)) {
             thread::sleep(pause(&context.job.work));
         }
-        match task::stand(&folder) {
-            Ok(Stand::NotBegun) => match self.start_agent(context, plan, agent, &session) {
+        match task::status(&folder) {
+            Ok(TaskStatus::NotBegun) => match self.start_agent(context, plan, agent, &session) {
                 Ok((warning, to_type)) => self.tell_started(context, warning, to_type),
                 Err(why) => return JobResult::Failed { why },
             },
@@ -51,12 +51,12 @@ impl JobRunner {
             Ok(_) => {}
             Err(error) => return JobResult::Failed { why: error.to_string() },
         }
-        let watch = Watch::begin(self, agent, plan, &session);
-        let stand = task::wait(&folder);
+        let watch = ScreenWatch::begin(self, agent, plan, &session);
+        let status = task::wait(&folder);
         watch.end();
         forget_values(&folder);
-        match stand {
-            Ok(stand) => result(&folder, &stand),
+        match status {
+            Ok(status) => result(&folder, &status),
             Err(error) => JobResult::Failed { why: error.to_string() },
         }
     }
@@ -79,13 +79,13 @@ impl JobRunner {
         variables.extend(plan.env.clone());
         let home = variables.get("HOME").map(PathBuf::from).or(self.home.clone());
         let home = home.unwrap_or_else(|| PathBuf::from("/"));
-        let user = Scope {
+        let user = SettingsScope {
             config_home: home.join(".config"),
             home,
             project: None,
             variables: BTreeMap::new(),
         };
-        let start = launch::Start {
+        let start = launch::AgentLaunch {
             agent_id: agent,
             host: plan.host.as_deref(),
             run: &plan.run.text,
@@ -96,7 +96,7 @@ impl JobRunner {
             state: Some(&self.state),
         };
         let own = session.folder.join("settings");
-        let Additions { arguments, to_type, variables: given, warning, .. } =
+        let LaunchAdditions { arguments, to_type, variables: given, warning, .. } =
             launch::prepare(&start, &user, &self.binary, &own)
                 .map_err(|error| format!("cannot write its settings: {error}"))?;
         let run = format!("{} \"$@\"", plan.run.text.trim_end());
@@ -107,7 +107,7 @@ impl JobRunner {
         let task = Task { arguments, terminal: true, ..task };
         task::prepare(&session.folder, &task).map_err(|error| error.to_string())?;
         session.start().map_err(|error| error.to_string())?;
-        let warning = warning.map(|Warning { text, hint }| format!("{text}\nhint: {hint}"));
+        let warning = warning.map(|LaunchWarning { text, hint }| format!("{text}\nhint: {hint}"));
         Ok((warning, to_type))
     }
 

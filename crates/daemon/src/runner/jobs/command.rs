@@ -9,7 +9,7 @@ use anyhook_model::pipeline::WorkspaceKind;
 
 use super::JobRunner;
 use crate::launch;
-use crate::task::{self, Stand, TASK_VERSION, Task};
+use crate::task::{self, TASK_VERSION, Task, TaskStatus};
 
 /// So much of the end of what a command printed is stored and told.
 const OUTPUT: usize = 4_096;
@@ -109,15 +109,15 @@ impl JobRunner {
     /// Runs a task, unless it was begun before, and waits for its end.
     fn run_task(&self, context: &JobContext, task: &Task) -> JobResult {
         let folder = self.folders().job(&context.id());
-        let begun = match task::stand(&folder) {
-            Ok(Stand::NotBegun) => {
+        let begun = match task::status(&folder) {
+            Ok(TaskStatus::NotBegun) => {
                 task::prepare(&folder, task).and_then(|()| task::begin(&folder, &self.binary))
             }
             Ok(_) => Ok(()),
             Err(error) => Err(error),
         };
         let result = match begun.and_then(|()| task::wait(&folder)) {
-            Ok(stand) => result(&folder, &stand),
+            Ok(status) => result(&folder, &status),
             Err(error) => JobResult::Failed { why: error.to_string() },
         };
         forget_values(&folder);
@@ -151,11 +151,11 @@ pub(super) fn forget_values(folder: &Path) {
 }
 
 /// Returns what a task came to.
-pub(super) fn result(folder: &Path, stand: &Stand) -> JobResult {
-    match stand {
+pub(super) fn result(folder: &Path, status: &TaskStatus) -> JobResult {
+    match status {
         // Somebody ended it from outside, and it may have got anywhere.
-        Stand::Ended(ended) if ended.killed => JobResult::InDoubt,
-        Stand::Ended(ended) => match &ended.why {
+        TaskStatus::Ended(ended) if ended.killed => JobResult::InDoubt,
+        TaskStatus::Ended(ended) => match &ended.why {
             Some(why) => JobResult::Failed { why: why.clone() },
             None => JobResult::Exited {
                 code: ended.code,
@@ -164,7 +164,7 @@ pub(super) fn result(folder: &Path, stand: &Stand) -> JobResult {
                 output: task::output_end(folder, OUTPUT).unwrap_or_default(),
             },
         },
-        Stand::InDoubt => {
+        TaskStatus::InDoubt => {
             // Whoever decides to do it again must not have it run twice at once.
             match task::end_leftovers(folder) {
                 Ok(true) => {}
@@ -173,7 +173,7 @@ pub(super) fn result(folder: &Path, stand: &Stand) -> JobResult {
             }
             JobResult::InDoubt
         }
-        Stand::NotBegun | Stand::Running(_) => failed("it was not started"),
+        TaskStatus::NotBegun | TaskStatus::Running(_) => failed("it was not started"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhook_engine::atomic_file::{AtomicFile, make_private};
+use anyhook_engine::atomic_file::{AtomicFile, create_private_dir};
 use anyhook_flow::JobId;
 use anyhook_model::{RecordId, StateDir};
 
@@ -17,7 +17,7 @@ pub struct PipelineFolders {
 
 impl PipelineFolders {
     /// Names them in a state folder. Nothing is made yet.
-    pub fn of_state(state: &Path) -> Self {
+    pub fn in_state_dir(state: &Path) -> Self {
         Self { path: StateDir::new(state).pipelines() }
     }
 
@@ -46,7 +46,7 @@ impl PipelineFolders {
         let folder = self.of(pipeline);
         let bytes = serde_json::to_vec(environment)?;
         let file = self.environment(pipeline);
-        AtomicFile::new(&file).synced(true).replace_in(&bytes, || make_private(&folder))
+        AtomicFile::new(&file).synced(true).replace_in(&bytes, || create_private_dir(&folder))
     }
 
     /// Forgets the environment of a pipeline that is over.

@@ -9,7 +9,7 @@ use anyhook_hosts::HostSpec;
 use anyhook_hosts::dialog::Dialog;
 use anyhook_model::bus::{AgentPrompt, AgentReport};
 use anyhook_model::pipeline::AgentPlan;
-use anyhook_model::{BusEvent, Source};
+use anyhook_model::{BusEvent, StateSource};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
@@ -25,11 +25,11 @@ const GONE_LOOKS: u32 = 2;
 
 /// Looks at a screen until it is told to end.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct ScreenWatch {
     thread: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Watch {
+impl ScreenWatch {
     /// Begins to look.
     pub(super) fn begin(
         runner: &JobRunner,
@@ -38,7 +38,7 @@ impl Watch {
         session: &Session,
     ) -> Self {
         let host = plan.host.as_deref().and_then(anyhook_hosts::find);
-        let looker = Looker {
+        let looker = ScreenPoller {
             agent: agent.to_owned(),
             host,
             session: session.clone(),
@@ -69,7 +69,7 @@ impl Watch {
     }
 }
 
-struct Looker {
+struct ScreenPoller {
     agent: String,
     host: Option<&'static HostSpec>,
     session: Session,
@@ -79,7 +79,7 @@ struct Looker {
     looks_without: u32,
 }
 
-impl Looker {
+impl ScreenPoller {
     fn look(&mut self, messages: &mpsc::Sender<CoreMessage>) {
         let Some(host) = self.host else { return };
         // What the agent tells of itself from here on is newer than what is seen.
@@ -122,7 +122,7 @@ impl Looker {
     fn report(&self, at: Timestamp) -> AgentReport {
         AgentReport {
             agent: self.agent.clone(),
-            source: Source::Screen,
+            source: StateSource::Screen,
             at: Some(at),
             host: self.host.map(|host| host.id().to_owned()),
             ..AgentReport::default()

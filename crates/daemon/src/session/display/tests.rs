@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn display(rows: u16, columns: u16) -> Display {
-    Display::new(Size { rows, columns })
+    Display::new(TerminalSize { rows, columns })
 }
 
 fn printed(rows: u16, columns: u16, text: &str) -> Display {
@@ -89,7 +89,10 @@ fn arrows_are_as_the_program_wants_them() {
 fn a_size_is_never_none() {
     let mut display = display(0, 0);
     display.print(b"abc\r\ndef\r\n\x1b[99;99Hx");
-    assert_eq!(display.resize(Size { rows: 0, columns: 60000 }), Size { rows: 2, columns: 1000 });
+    assert_eq!(
+        display.resize(TerminalSize { rows: 0, columns: 60000 }),
+        TerminalSize { rows: 2, columns: 1000 }
+    );
 }
 
 proptest! {
@@ -101,9 +104,9 @@ proptest! {
         pieces in proptest::collection::vec("([a-zä世 ]{0,12}|\r\n|\u{1b}\\[[1-6];[1-9]H|\u{1b}\\[[0-7]m|\u{1b}\\[[JKLM]|\u{1b}\\[\\?(1049|25|1000|2004)[hl]){0,12}", 1..6),
     ) {
         let mut display = display(6, 12);
-        let mut shown = Shown::default();
+        let mut shown = TerminalView::default();
         let mut theirs = Parser::new_with_callbacks(
-            NonZeroU16::new(6).unwrap(), NonZeroU16::new(12).unwrap(), 0, Answers::default(),
+            NonZeroU16::new(6).unwrap(), NonZeroU16::new(12).unwrap(), 0, TerminalReplies::default(),
         );
         theirs.process(b"left from before");
         for piece in pieces {
@@ -125,9 +128,9 @@ proptest! {
     fn nothing_that_is_printed_makes_it_panic(bytes: Vec<u8>, rows: u16, columns: u16) {
         let mut display = display(4, 10);
         display.print(&bytes);
-        display.resize(Size { rows: rows % 50, columns: columns % 50 });
+        display.resize(TerminalSize { rows: rows % 50, columns: columns % 50 });
         display.print(&bytes);
         display.history();
-        display.show(&mut Shown::default());
+        display.show(&mut TerminalView::default());
     }
 }

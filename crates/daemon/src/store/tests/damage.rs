@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::files::{segment_name, snapshot_name};
-use super::super::{Recovered, Store, StoreError};
+use super::super::{RecoveredStore, Store, StoreError};
 use super::{LARGE, contents, entries, names, numbers, restore, scratch, up_to};
 
 /// Fills a store: snapshots after 4 and 8, then entries 9, 10 and, together, 11 to 13.
@@ -23,7 +23,7 @@ fn fill(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     contents(folder)
 }
 
-fn open(folder: &Path) -> Result<Recovered, StoreError> {
+fn open(folder: &Path) -> Result<RecoveredStore, StoreError> {
     let (mut store, recovered) = Store::open(folder, LARGE)?;
     // It can be used, and holds what it should afterwards.
     let last = store.last();

@@ -3,23 +3,24 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use anyhook_flow::{NoticeName, State};
+use anyhook_flow::{DaemonState, NoticeName};
 use anyhook_model::RecordId;
 use serde_json::{Value, json};
 
-use super::super::schema::{CURRENT, Kind, Migration, Schema, VERSION};
-use super::super::{Options, Store, StoreError, files};
+use super::super::schema::{CURRENT, MigratedKind, Migration, StoreSchema, VERSION};
+use super::super::{Store, StoreError, StoreOptions, files};
 use super::contents;
 
-const OPTIONS: Options = Options { sync: false, segment_bytes: 1 << 20, snapshot_every: 0 };
+const OPTIONS: StoreOptions =
+    StoreOptions { sync: false, segment_bytes: 1 << 20, snapshot_every: 0 };
 
 /// From 1 to 2 a number becomes an object, from 2 to 3 that gets a unit; a state is a sum.
 const STEPS: [Migration; 2] = [
     Migration {
         from: 1,
         apply: |kind, value| match kind {
-            Kind::Entry => Ok(json!({ "value": value })),
-            Kind::Snapshot => Ok(json!({ "sum": value })),
+            MigratedKind::Entry => Ok(json!({ "value": value })),
+            MigratedKind::Snapshot => Ok(json!({ "sum": value })),
         },
     },
     Migration {
@@ -31,8 +32,8 @@ const STEPS: [Migration; 2] = [
     },
 ];
 
-fn schema(version: u32) -> Schema {
-    Schema { version, migrations: &STEPS }
+fn schema(version: u32) -> StoreSchema {
+    StoreSchema { version, migrations: &STEPS }
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn what_cannot_be_brought_up_is_refused_and_left_alone() {
         error.to_string().ends_with("cannot be migrated from version 2: it is no object"),
         "{error}"
     );
-    let error = failed(Schema { version: 3, migrations: &STEPS[..1] });
+    let error = failed(StoreSchema { version: 3, migrations: &STEPS[..1] });
     assert!(matches!(error, StoreError::Migration { from: 2, .. }), "{error}");
     assert_eq!(contents(scratch.path()), before);
 }
@@ -121,7 +122,7 @@ fn the_state_of_version_1_is_read() {
     store.append(stored["entries"].as_array().unwrap()).unwrap();
     drop(store);
     let (_, recovered) = Store::open(scratch.path(), OPTIONS).unwrap();
-    let mut state: State = serde_json::from_value(recovered.snapshot.unwrap()).unwrap();
+    let mut state: DaemonState = serde_json::from_value(recovered.snapshot.unwrap()).unwrap();
     for (_, entry) in recovered.entries {
         state.apply(&serde_json::from_value(entry).unwrap(), &BTreeSet::new());
     }

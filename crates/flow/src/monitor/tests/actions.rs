@@ -4,12 +4,12 @@ use anyhook_model::ProcessName;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::agents::Why;
+use crate::agents::DropReason;
 
 #[test]
 fn nudge_types_the_message() {
     let said = |definition: Value| match Stage::new(&definition)
-        .hear(idle(Source::Hook))
+        .hear(idle(StateSource::Hook))
         .as_deref()
         .unwrap_or_default()
     {
@@ -26,39 +26,39 @@ fn nudge_types_the_message() {
 #[test]
 fn a_nudge_is_typed_only_while_the_agent_is_idle() {
     let mut stage = Stage::new(&json!({}));
-    stage.hear(idle(Source::Hook));
+    stage.hear(idle(StateSource::Hook));
     let rest = stage.agent().rest().unwrap();
     let may = |stage: &Stage| stage.monitor.may_nudge(&stage.agents, rest);
     assert_eq!(may(&stage), Ok(()));
-    assert_eq!(stage.monitor.may_nudge(&stage.agents, rest + 1), Err(Dropped::RestOver));
+    assert_eq!(stage.monitor.may_nudge(&stage.agents, rest + 1), Err(IgnoreReason::RestOver));
     for (event, why) in [
-        (works(), Dropped::RestOver),
-        (prompt(PromptType::Permission), Dropped::Waiting),
-        (exits(), Dropped::Waiting),
-        (signal(SignalKind::Escalate, "help"), Dropped::SignalStored),
-        (complete(), Dropped::Stale),
+        (works(), IgnoreReason::RestOver),
+        (prompt(PromptType::Permission), IgnoreReason::Waiting),
+        (exits(), IgnoreReason::Waiting),
+        (signal(SignalKind::Escalate, "help"), IgnoreReason::SignalStored),
+        (complete(), IgnoreReason::Stale),
     ] {
         let mut stage = Stage::new(&json!({}));
-        stage.hear(idle(Source::Hook));
+        stage.hear(idle(StateSource::Hook));
         stage.hear(event);
         assert_eq!(may(&stage), Err(why));
     }
     let mut at_prompt = Stage::new(&json!({"on_prompt": {"action": "gate", "run": "true"}}));
-    at_prompt.hear_all([idle(Source::Hook), prompt(PromptType::Permission)]);
+    at_prompt.hear_all([idle(StateSource::Hook), prompt(PromptType::Permission)]);
     let now = at_prompt.agent().activity;
     assert_eq!(
         at_prompt.monitor.may_nudge(&at_prompt.agents, now),
-        Err(Dropped::RestOver),
+        Err(IgnoreReason::RestOver),
         "never into a prompt"
     );
     at_prompt.monitor.end();
-    assert_eq!(may(&at_prompt), Err(Dropped::Ended));
+    assert_eq!(may(&at_prompt), Err(IgnoreReason::Ended));
 }
 
 #[test]
 fn done_and_fail_end_the_step_with_a_reason() {
     for (trigger, event) in [
-        ("on_idle", idle(Source::Hook)),
+        ("on_idle", idle(StateSource::Hook)),
         ("on_prompt", prompt(PromptType::PlanApproval)),
         ("on_dead", exits()),
         ("on_error", fails(FailureKind::Other)),
@@ -71,7 +71,7 @@ fn done_and_fail_end_the_step_with_a_reason() {
         let mut stage = Stage::new(&json!({trigger: {"action": "fail", "message": "so"}}));
         let failed = stage.hear(event);
         assert_eq!(failed, Ok(vec![MonitorAction::Fail { why: "so".to_owned() }]));
-        assert_eq!(stage.hear(complete()), dropped(Dropped::Stale), "it ended before");
+        assert_eq!(stage.hear(complete()), dropped(IgnoreReason::Stale), "it ended before");
     }
     let failed = Stage::new(&json!({"on_error": "fail"})).hear(fails(FailureKind::RateLimited));
     let why = "the agent is failed (rate_limited): 429".to_owned();
@@ -81,7 +81,7 @@ fn done_and_fail_end_the_step_with_a_reason() {
 #[test]
 fn a_gate_that_succeeds_advances_and_one_that_fails_escalates_with_its_output() {
     for (trigger, event) in [
-        ("on_idle", idle(Source::Hook)),
+        ("on_idle", idle(StateSource::Hook)),
         ("on_prompt", prompt(PromptType::Permission)),
         ("on_dead", exits()),
         ("on_error", fails(FailureKind::Other)),
@@ -101,9 +101,13 @@ fn a_gate_that_succeeds_advances_and_one_that_fails_escalates_with_its_output() 
             let mut stage = Stage::new(&definition);
             let gate = runs_gate(&stage.hear(event.clone())).unwrap();
             let asked = stage.gate_ends(gate, exit);
-            assert_eq!(escalates(&asked), Some(About::Gate));
+            assert_eq!(escalates(&asked), Some(DecisionSubject::Gate));
             assert!(question(&asked).ends_with("2 tests failed"), "{asked:?}");
-            assert_eq!(stage.gate_ends(gate, Some(0)), dropped(Dropped::NoGate), "it ended once");
+            assert_eq!(
+                stage.gate_ends(gate, Some(0)),
+                dropped(IgnoreReason::NoGate),
+                "it ended once"
+            );
         }
     }
 }
@@ -125,7 +129,7 @@ fn a_gates_message_and_timeout_count() {
 #[test]
 fn a_gate_without_output_says_so() {
     let mut stage = Stage::new(&json!({"on_idle": {"action": "gate", "run": "make"}}));
-    let gate = runs_gate(&stage.hear(idle(Source::Hook))).unwrap();
+    let gate = runs_gate(&stage.hear(idle(StateSource::Hook))).unwrap();
     let asked = stage.monitor.gate_ended(&stage.agents, gate, Some(1), " \n", second(9));
     assert_eq!(question(&asked), "the gate `make` failed (1) without output");
 }
@@ -133,7 +137,7 @@ fn a_gate_without_output_says_so() {
 #[test]
 fn the_end_of_a_long_output_is_shown() {
     let mut stage = Stage::new(&json!({"on_idle": {"action": "gate", "run": "make"}}));
-    let gate = runs_gate(&stage.hear(idle(Source::Hook))).unwrap();
+    let gate = runs_gate(&stage.hear(idle(StateSource::Hook))).unwrap();
     let output = format!("{}the end", "é".repeat(100_000));
     let asked = stage.monitor.gate_ended(&stage.agents, gate, Some(1), &output, second(9));
     assert!(question(&asked).len() < 5_000 && question(&asked).ends_with("the end"));
@@ -143,11 +147,11 @@ fn the_end_of_a_long_output_is_shown() {
 fn while_a_gate_runs_idleness_and_the_end_wait_for_it() {
     let definition = json!({"on_dead": "fail",
         "on_idle": {"action": "gate", "run": "make", "attempts": 9}});
-    for (next, succeeds) in [(exits(), true), (exits(), false), (idle(Source::Hook), false)] {
+    for (next, succeeds) in [(exits(), true), (exits(), false), (idle(StateSource::Hook), false)] {
         let mut stage = Stage::new(&definition);
-        let gate = runs_gate(&stage.hear(idle(Source::Hook))).unwrap();
+        let gate = runs_gate(&stage.hear(idle(StateSource::Hook))).unwrap();
         stage.hear(works());
-        assert_eq!(stage.hear(next.clone()), dropped(Dropped::GateRuns));
+        assert_eq!(stage.hear(next.clone()), dropped(IgnoreReason::GateRuns));
         let ended = stage.gate_ends(gate, Some(i32::from(!succeeds)));
         if succeeds {
             assert!(advances(&ended));
@@ -162,16 +166,19 @@ fn while_a_gate_runs_idleness_and_the_end_wait_for_it() {
 #[test]
 fn a_prompt_does_not_wait_for_a_gate() {
     let mut stage = Stage::new(&json!({"on_idle": {"action": "gate", "run": "make"}}));
-    let gate = runs_gate(&stage.hear(idle(Source::Hook))).unwrap();
+    let gate = runs_gate(&stage.hear(idle(StateSource::Hook))).unwrap();
     let asked = stage.hear(prompt(PromptType::Permission));
-    assert_eq!(escalates(&asked), Some(About::Prompt(PromptType::Permission)));
+    assert_eq!(escalates(&asked), Some(DecisionSubject::Prompt(PromptType::Permission)));
     let mut later = Stage { monitor: stage.monitor.clone(), agents: stage.agents.clone(), now: 9 };
-    assert_eq!(later.gate_ends(gate, Some(1)), dropped(Dropped::Waiting));
-    assert_eq!(stage.hear(exits()), dropped(Dropped::GateRuns));
+    assert_eq!(later.gate_ends(gate, Some(1)), dropped(IgnoreReason::Waiting));
+    assert_eq!(stage.hear(exits()), dropped(IgnoreReason::GateRuns));
     let dead = stage.gate_ends(gate, Some(1));
     assert!(matches!(
         dead.as_deref().unwrap_or_default(),
-        [MonitorAction::DismissDecision { .. }, MonitorAction::Escalate { about: About::Dead, .. }]
+        [
+            MonitorAction::DismissDecision { .. },
+            MonitorAction::Escalate { about: DecisionSubject::Dead, .. }
+        ]
     ));
 }
 
@@ -182,14 +189,18 @@ fn recover_starts_the_agent_again() {
     let recover =
         Ok(vec![MonitorAction::Recover { message: Some("go on".to_owned()), append: true }]);
     assert_eq!(stage.hear(exits()), recover);
-    assert_eq!(stage.hear(exits()), dropped(Dropped::Duplicate));
-    let gone = BusEvent::AgentGone(report(Source::Process));
-    assert_eq!(stage.hear(gone.clone()), dropped(Dropped::Duplicate), "one death, told twice");
+    assert_eq!(stage.hear(exits()), dropped(IgnoreReason::Duplicate));
+    let gone = BusEvent::AgentGone(report(StateSource::Process));
+    assert_eq!(stage.hear(gone.clone()), dropped(IgnoreReason::Duplicate), "one death, told twice");
     stage.hear(works());
     assert_eq!(stage.hear(gone), recover, "another life");
     // It dies before anybody hears of it.
     stage.monitor.started(None, second(stage.now + 1));
-    assert_eq!(escalates(&stage.hear(exits())), Some(About::Dead), "attempts are used up");
+    assert_eq!(
+        escalates(&stage.hear(exits())),
+        Some(DecisionSubject::Dead),
+        "attempts are used up"
+    );
 }
 
 #[test]
@@ -200,11 +211,11 @@ fn what_is_told_of_the_run_before_does_not_count() {
     stage.monitor.started(process(2), second(10));
     stage.now = 20;
     let late = stage.hear_at(exits(), 9);
-    assert_eq!(late, dropped(Dropped::EarlierRun));
-    let mut other = report(Source::Hook);
+    assert_eq!(late, dropped(IgnoreReason::EarlierRun));
+    let mut other = report(StateSource::Hook);
     other.process = process(1);
     let other = stage.hear(BusEvent::AgentExited(other));
-    assert_eq!(other, dropped(Dropped::Uncounted(Why::OtherProcess)));
+    assert_eq!(other, dropped(IgnoreReason::Uncounted(DropReason::OtherProcess)));
     assert!(matches!(
         stage.hear(exits()).as_deref().unwrap_or_default(),
         [MonitorAction::Recover { .. }]
@@ -223,15 +234,15 @@ fn an_agent_that_fails_again_at_once_is_not_forgotten() {
         stage.monitor.started(None, second(stage.now));
     }
     let asked = stage.hear(fails(FailureKind::Unauthorized));
-    assert_eq!(escalates(&asked), Some(About::Error(FailureKind::Unauthorized)));
+    assert_eq!(escalates(&asked), Some(DecisionSubject::Error(FailureKind::Unauthorized)));
 }
 
 #[test]
 fn an_agent_that_stops_after_all_is_asked_about_again() {
     let mut stage = Stage::new(&json!({"on_stop": "escalate"}));
-    assert_eq!(escalates(&stage.hear(stops())), Some(About::Stop));
+    assert_eq!(escalates(&stage.hear(stops())), Some(DecisionSubject::Stop));
     assert_eq!(stage.decide("dismiss"), Ok(Vec::new()));
-    assert_eq!(escalates(&stage.hear(idle(Source::Hook))), Some(About::Stop));
+    assert_eq!(escalates(&stage.hear(idle(StateSource::Hook))), Some(DecisionSubject::Stop));
 }
 
 #[test]
@@ -245,11 +256,11 @@ fn errors_by_kind_are_counted_each() {
         matches!(reaction.as_deref().unwrap_or_default(), [MonitorAction::Recover { .. }])
     };
     assert!(recovers(&stage.hear(fails(FailureKind::RateLimited))));
-    assert_eq!(stage.hear(fails(FailureKind::RateLimited)), dropped(Dropped::Duplicate));
+    assert_eq!(stage.hear(fails(FailureKind::RateLimited)), dropped(IgnoreReason::Duplicate));
     assert!(recovers(&stage.hear_all([works(), fails(FailureKind::NoNetwork)])));
     assert!(recovers(&stage.hear_all([works(), fails(FailureKind::RateLimited)])));
     let asked = stage.hear_all([works(), fails(FailureKind::RateLimited)]);
-    assert_eq!(escalates(&asked), Some(About::Error(FailureKind::RateLimited)));
+    assert_eq!(escalates(&asked), Some(DecisionSubject::Error(FailureKind::RateLimited)));
     let failed = stage.hear_all([works(), fails(FailureKind::Unauthorized)]);
     assert!(fails_the_step(&failed));
 }
@@ -259,27 +270,27 @@ fn a_nudge_during_the_cooldown_waits_and_is_checked_again() {
     let definition =
         json!({"on_idle": {"action": "nudge", "attempts": "forever", "cooldown": "30s"}});
     let mut stage = Stage::new(&definition);
-    assert!(nudges(&stage.hear(idle(Source::Hook))));
+    assert!(nudges(&stage.hear(idle(StateSource::Hook))));
     let until = second(stage.now + 30);
-    let waits = stage.hear_all([works(), idle(Source::Hook)]);
+    let waits = stage.hear_all([works(), idle(StateSource::Hook)]);
     assert_eq!(waits, Ok(vec![MonitorAction::WaitUntil(until)]));
     assert_eq!(stage.monitor.waits_until(), Some(until));
-    assert_eq!(stage.hear(idle(Source::Log)), dropped(Dropped::CoolingDown));
+    assert_eq!(stage.hear(idle(StateSource::Log)), dropped(IgnoreReason::CoolingDown));
     let early = stage.monitor.timer_fired(&stage.agents, second(stage.now));
-    assert_eq!(early, dropped(Dropped::NoTimer));
+    assert_eq!(early, dropped(IgnoreReason::NoTimer));
     let fired = stage.monitor.timer_fired(&stage.agents, until);
     assert!(nudges(&fired), "{fired:?}");
-    assert_eq!(stage.monitor.timer_fired(&stage.agents, until), dropped(Dropped::NoTimer));
-    assert_eq!(stage.hear(idle(Source::Log)), dropped(Dropped::Duplicate));
+    assert_eq!(stage.monitor.timer_fired(&stage.agents, until), dropped(IgnoreReason::NoTimer));
+    assert_eq!(stage.hear(idle(StateSource::Log)), dropped(IgnoreReason::Duplicate));
 
     for (event, why) in [
-        (works(), Dropped::NoTimer),
-        (prompt(PromptType::Question), Dropped::RestOver),
-        (exits(), Dropped::RestOver),
-        (signal(SignalKind::Escalate, "help"), Dropped::SignalStored),
+        (works(), IgnoreReason::NoTimer),
+        (prompt(PromptType::Question), IgnoreReason::RestOver),
+        (exits(), IgnoreReason::RestOver),
+        (signal(SignalKind::Escalate, "help"), IgnoreReason::SignalStored),
     ] {
         let mut stage = Stage::new(&definition);
-        stage.hear_all([idle(Source::Hook), works(), idle(Source::Hook), event]);
+        stage.hear_all([idle(StateSource::Hook), works(), idle(StateSource::Hook), event]);
         let fired = stage.monitor.timer_fired(&stage.agents, second(100));
         assert_eq!(fired, dropped(why));
     }
@@ -289,16 +300,19 @@ fn a_nudge_during_the_cooldown_waits_and_is_checked_again() {
 fn after_the_cooldown_nothing_waits() {
     let mut stage =
         Stage::new(&json!({"on_idle": {"action": "nudge", "attempts": 9, "cooldown": "5m"}}));
-    assert!(nudges(&stage.hear(idle(Source::Hook))));
+    assert!(nudges(&stage.hear(idle(StateSource::Hook))));
     stage.now += 300;
-    assert!(nudges(&stage.hear_all([works(), idle(Source::Hook)])));
+    assert!(nudges(&stage.hear_all([works(), idle(StateSource::Hook)])));
 }
 
 #[test]
 fn the_end_of_the_attempts_does_not_wait_for_the_cooldown() {
     let mut stage = Stage::new(&json!({"on_idle": {"action": "nudge", "cooldown": "5m"}}));
-    stage.hear(idle(Source::Hook));
-    assert_eq!(escalates(&stage.hear_all([works(), idle(Source::Hook)])), Some(About::Idle));
+    stage.hear(idle(StateSource::Hook));
+    assert_eq!(
+        escalates(&stage.hear_all([works(), idle(StateSource::Hook)])),
+        Some(DecisionSubject::Idle)
+    );
 }
 
 #[test]
@@ -315,7 +329,7 @@ fn on_stop_signal_holds_the_stop_until_a_signal_comes() {
     assert!(stage.monitor.holds_stop().is_some(), "it is not done yet");
     stage.hear(signal(SignalKind::Escalate, "help"));
     assert_eq!(stage.monitor.holds_stop(), None);
-    assert_eq!(stage.hear(stops()), dropped(Dropped::SignalStored));
+    assert_eq!(stage.hear(stops()), dropped(IgnoreReason::SignalStored));
     assert!(advances(&stage.hear(complete())));
     assert_eq!(stage.monitor.holds_stop(), None);
 }
@@ -324,7 +338,7 @@ fn on_stop_signal_holds_the_stop_until_a_signal_comes() {
 fn an_agent_whose_stop_was_not_held_after_all_is_idle() {
     let mut stage = Stage::new(&json!({"on_stop": "signal"}));
     stage.hear(stops());
-    assert!(nudges(&stage.hear(idle(Source::Hook))));
+    assert!(nudges(&stage.hear(idle(StateSource::Hook))));
 }
 
 #[test]
@@ -337,8 +351,8 @@ fn a_stop_is_held_so_often_if_the_definition_says_so() {
         ));
     }
     assert_eq!(stage.monitor.holds_stop(), None);
-    assert_eq!(escalates(&stage.hear(stops())), Some(About::Stop));
-    assert_eq!(stage.hear(stops()), dropped(Dropped::Waiting));
+    assert_eq!(escalates(&stage.hear(stops())), Some(DecisionSubject::Stop));
+    assert_eq!(stage.hear(stops()), dropped(IgnoreReason::Waiting));
 }
 
 #[test]
@@ -346,23 +360,23 @@ fn on_stop_idle_does_nothing_and_the_agent_is_idle() {
     let mut stage = Stage::new(&json!({}));
     assert_eq!(stage.monitor.holds_stop(), None);
     assert_eq!(stage.hear(stops()), Ok(Vec::new()));
-    assert!(nudges(&stage.hear(idle(Source::Hook))));
+    assert!(nudges(&stage.hear(idle(StateSource::Hook))));
 }
 
 #[test]
 fn on_stop_escalate_asks_a_person_in_the_place_of_on_idle() {
     let definition = json!({"on_stop": {"action": "escalate", "message": "look"}});
-    for stop in [stops(), idle(Source::Hook)] {
+    for stop in [stops(), idle(StateSource::Hook)] {
         let mut stage = Stage::new(&definition);
         let asked = stage.hear(stop);
-        assert_eq!((escalates(&asked), question(&asked)), (Some(About::Stop), "look"));
-        for source in [Source::Hook, Source::Log] {
-            assert_eq!(stage.hear(idle(source)), dropped(Dropped::Waiting));
+        assert_eq!((escalates(&asked), question(&asked)), (Some(DecisionSubject::Stop), "look"));
+        for source in [StateSource::Hook, StateSource::Log] {
+            assert_eq!(stage.hear(idle(source)), dropped(IgnoreReason::Waiting));
         }
         stage.decide("dismiss");
-        assert_eq!(stage.hear(idle(Source::Log)), dropped(Dropped::Duplicate));
+        assert_eq!(stage.hear(idle(StateSource::Log)), dropped(IgnoreReason::Duplicate));
     }
     let mut stage = Stage::new(&definition);
-    assert!(nudges(&stage.hear(idle(Source::Log))), "nobody saw it stop");
-    assert_eq!(stage.hear(idle(Source::Hook)), dropped(Dropped::Duplicate), "one rest");
+    assert!(nudges(&stage.hear(idle(StateSource::Log))), "nobody saw it stop");
+    assert_eq!(stage.hear(idle(StateSource::Hook)), dropped(IgnoreReason::Duplicate), "one rest");
 }

@@ -2,17 +2,22 @@
 
 use super::*;
 
-fn names(about: About) -> Vec<String> {
+fn names(about: DecisionSubject) -> Vec<String> {
     about.options().into_iter().map(|option| option.name).collect()
 }
 
 #[test]
 fn the_options_of_every_decision() {
-    for about in [About::Idle, About::Stop, About::Signal] {
+    for about in [DecisionSubject::Idle, DecisionSubject::Stop, DecisionSubject::Signal] {
         assert_eq!(names(about), ["nudge", "done", "fail", "dismiss"]);
     }
-    assert_eq!(names(About::Prompt(PromptType::Other)), ["allow", "deny", "attach", "fail"]);
-    for about in [About::Gate, About::Dead, About::Error(FailureKind::Other)] {
+    assert_eq!(
+        names(DecisionSubject::Prompt(PromptType::Other)),
+        ["allow", "deny", "attach", "fail"]
+    );
+    for about in
+        [DecisionSubject::Gate, DecisionSubject::Dead, DecisionSubject::Error(FailureKind::Other)]
+    {
         assert_eq!(names(about), ["retry", "skip", "fail"]);
     }
     let asked = Stage::new(&json!({})).hear(prompt(PromptType::Permission));
@@ -25,19 +30,19 @@ fn the_options_of_every_decision() {
 #[test]
 fn the_first_choice_counts_and_only_those_there_are() {
     let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
-    stage.hear(idle(Source::Hook));
+    stage.hear(idle(StateSource::Hook));
     let decision = stage.monitor.waits_for().unwrap();
-    assert_eq!(stage.decide("allow"), dropped(Dropped::NoSuchChoice));
+    assert_eq!(stage.decide("allow"), dropped(IgnoreReason::NoSuchChoice));
     assert_eq!(stage.monitor.waits_for(), Some(decision), "it is open still");
     assert_eq!(stage.decide("dismiss"), Ok(Vec::new()));
     let again = stage.monitor.decided(&stage.agents, decision, "fail", None, second(9));
-    assert_eq!(again, dropped(Dropped::NoDecision));
+    assert_eq!(again, dropped(IgnoreReason::NoDecision));
 }
 
 #[test]
 fn done_skip_and_fail_end_the_step() {
     for (event, forward) in [
-        (idle(Source::Hook), Some("done")),
+        (idle(StateSource::Hook), Some("done")),
         (prompt(PromptType::Question), None),
         (exits(), Some("skip")),
         (fails(FailureKind::Other), Some("skip")),
@@ -58,14 +63,14 @@ fn done_skip_and_fail_end_the_step() {
 #[test]
 fn a_chosen_nudge_says_what_the_person_says() {
     let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
-    stage.hear(idle(Source::Hook));
+    stage.hear(idle(StateSource::Hook));
     let decision = stage.monitor.waits_for().unwrap();
     let told = stage.monitor.decided(&stage.agents, decision, "nudge", Some("use main"), second(9));
     let nudge = MonitorAction::Nudge { rest: 1, message: "use main".to_owned() };
     assert_eq!(told, Ok(vec![nudge]));
     assert_eq!(stage.monitor.may_nudge(&stage.agents, 1), Ok(()));
-    let again = stage.hear_all([works(), idle(Source::Hook)]);
-    assert_eq!(escalates(&again), Some(About::Idle), "the next rest is another matter");
+    let again = stage.hear_all([works(), idle(StateSource::Hook)]);
+    assert_eq!(escalates(&again), Some(DecisionSubject::Idle), "the next rest is another matter");
 }
 
 #[test]
@@ -76,25 +81,29 @@ fn a_chosen_nudge_waits_until_the_agent_is_idle() {
     let told = stage.monitor.decided(&stage.agents, decision, "nudge", Some("main"), second(9));
     assert_eq!(told, Ok(Vec::new()), "it works still");
     assert_eq!(stage.hear(works()), Ok(Vec::new()));
-    let nudged = stage.hear(idle(Source::Hook));
+    let nudged = stage.hear(idle(StateSource::Hook));
     assert!(
         matches!(nudged.as_deref().unwrap_or_default(), [MonitorAction::Nudge { message, .. }] if message == "main")
     );
-    assert!(fails_the_step(&stage.hear_all([works(), idle(Source::Hook)])));
+    assert!(fails_the_step(&stage.hear_all([works(), idle(StateSource::Hook)])));
 }
 
 #[test]
 fn a_chosen_nudge_is_not_typed_into_a_prompt() {
     let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
-    stage.hear_all([idle(Source::Hook), prompt(PromptType::Permission)]);
+    stage.hear_all([idle(StateSource::Hook), prompt(PromptType::Permission)]);
     let told = stage.decide("nudge");
-    assert_eq!(escalates(&told), Some(About::Prompt(PromptType::Permission)), "it asks, first");
+    assert_eq!(
+        escalates(&told),
+        Some(DecisionSubject::Prompt(PromptType::Permission)),
+        "it asks, first"
+    );
     let worked = stage.hear(works());
     assert!(matches!(
         worked.as_deref().unwrap_or_default(),
         [MonitorAction::DismissDecision { .. }]
     ));
-    assert!(nudges(&stage.hear(idle(Source::Hook))));
+    assert!(nudges(&stage.hear(idle(StateSource::Hook))));
 }
 
 #[test]
@@ -105,7 +114,7 @@ fn allow_and_deny_answer_that_very_prompt() {
         let rest = stage.agent().rest().unwrap();
         let answer = MonitorAction::Answer { rest, allow, message: None };
         assert_eq!(stage.decide(choice), Ok(vec![answer]));
-        assert_eq!(stage.hear(prompt(PromptType::Permission)), dropped(Dropped::Duplicate));
+        assert_eq!(stage.hear(prompt(PromptType::Permission)), dropped(IgnoreReason::Duplicate));
     }
 }
 
@@ -113,7 +122,7 @@ fn allow_and_deny_answer_that_very_prompt() {
 fn a_turn_that_is_over_ends_the_decision_about_its_prompt() {
     let mut stage = Stage::new(&json!({"on_idle": {"action": "nudge", "message": "go"}}));
     stage.hear(prompt(PromptType::Permission));
-    let over = stage.hear(idle(Source::Hook));
+    let over = stage.hear(idle(StateSource::Hook));
     assert!(
         matches!(
             over.as_deref().unwrap_or_default(),
@@ -123,17 +132,17 @@ fn a_turn_that_is_over_ends_the_decision_about_its_prompt() {
     );
     // What else a person is asked stays.
     let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
-    stage.hear(idle(Source::Hook));
-    assert_eq!(stage.hear(idle(Source::Notification)), dropped(Dropped::Waiting));
+    stage.hear(idle(StateSource::Hook));
+    assert_eq!(stage.hear(idle(StateSource::Notification)), dropped(IgnoreReason::Waiting));
 }
 
 #[test]
 fn another_prompt_is_asked_about_when_the_first_is_decided() {
     let mut stage = Stage::new(&json!({}));
     stage.hear(prompt(PromptType::Permission));
-    assert_eq!(stage.hear(prompt(PromptType::Question)), dropped(Dropped::Waiting));
+    assert_eq!(stage.hear(prompt(PromptType::Question)), dropped(IgnoreReason::Waiting));
     let next = stage.decide("allow");
-    assert_eq!(escalates(&next), Some(About::Prompt(PromptType::Question)));
+    assert_eq!(escalates(&next), Some(DecisionSubject::Prompt(PromptType::Question)));
 }
 
 #[test]
@@ -141,8 +150,8 @@ fn attach_leaves_the_prompt_to_the_person() {
     let mut stage = Stage::new(&json!({}));
     stage.hear(prompt(PromptType::Question));
     assert_eq!(stage.decide("attach"), Ok(vec![MonitorAction::Attach]));
-    assert_eq!(stage.hear(prompt(PromptType::Question)), dropped(Dropped::Duplicate));
-    assert!(nudges(&stage.hear_all([works(), idle(Source::Hook)])));
+    assert_eq!(stage.hear(prompt(PromptType::Question)), dropped(IgnoreReason::Duplicate));
+    assert!(nudges(&stage.hear_all([works(), idle(StateSource::Hook)])));
 }
 
 #[test]
@@ -156,11 +165,11 @@ fn retry_starts_the_agent_or_the_gate_again() {
         ));
     }
     let mut stage = Stage::new(&json!({"on_idle": {"action": "gate", "run": "make"}}));
-    let gate = runs_gate(&stage.hear(idle(Source::Hook))).unwrap();
+    let gate = runs_gate(&stage.hear(idle(StateSource::Hook))).unwrap();
     stage.gate_ends(gate, Some(1));
     let again = runs_gate(&stage.decide("retry")).unwrap();
     assert_ne!(again, gate);
-    assert_eq!(escalates(&stage.gate_ends(again, Some(1))), Some(About::Gate));
+    assert_eq!(escalates(&stage.gate_ends(again, Some(1))), Some(DecisionSubject::Gate));
     stage.hear(prompt(PromptType::Permission));
     let both = stage.decide("retry");
     let [MonitorAction::RunGate { gate, .. }, MonitorAction::Escalate { about, .. }] =
@@ -168,7 +177,11 @@ fn retry_starts_the_agent_or_the_gate_again() {
     else {
         panic!("{both:?}")
     };
-    assert_eq!(*about, About::Prompt(PromptType::Permission), "it waited for the decision");
+    assert_eq!(
+        *about,
+        DecisionSubject::Prompt(PromptType::Permission),
+        "it waited for the decision"
+    );
     assert!(advances(&stage.gate_ends(*gate, Some(0))));
 }
 
@@ -177,13 +190,13 @@ fn an_agent_that_went_on_is_not_started_again() {
     let mut stage = Stage::new(&json!({}));
     stage.hear_all([fails(FailureKind::NoNetwork), prompt(PromptType::Permission)]);
     let asked = stage.decide("retry");
-    assert_eq!(escalates(&asked), Some(About::Prompt(PromptType::Permission)));
+    assert_eq!(escalates(&asked), Some(DecisionSubject::Prompt(PromptType::Permission)));
 }
 
 #[test]
 fn an_agent_that_works_again_by_itself_needs_no_decision() {
     for event in
-        [idle(Source::Hook), prompt(PromptType::Question), fails(FailureKind::Other), exits()]
+        [idle(StateSource::Hook), prompt(PromptType::Question), fails(FailureKind::Other), exits()]
     {
         let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
         stage.hear(event);
@@ -202,13 +215,13 @@ fn what_the_agent_asks_for_is_not_dismissed_by_the_end_of_its_own_call() {
         let mut stage = Stage::new(&json!({}));
         stage.hear_all([before, signal(SignalKind::Escalate, "help")]);
         assert_eq!(stage.hear(works()), Ok(Vec::new()));
-        assert_eq!(stage.hear(idle(Source::Hook)), dropped(Dropped::SignalStored));
+        assert_eq!(stage.hear(idle(StateSource::Hook)), dropped(IgnoreReason::SignalStored));
         let worked = stage.hear(works());
         assert!(matches!(
             worked.as_deref().unwrap_or_default(),
             [MonitorAction::DismissDecision { .. }]
         ));
-        assert!(nudges(&stage.hear(idle(Source::Hook))), "nothing is stored any more");
+        assert!(nudges(&stage.hear(idle(StateSource::Hook))), "nothing is stored any more");
     }
 }
 
@@ -216,7 +229,7 @@ fn what_the_agent_asks_for_is_not_dismissed_by_the_end_of_its_own_call() {
 fn a_prompt_told_of_again_does_not_make_the_signal_look_old() {
     let mut stage = Stage::new(&json!({}));
     stage.hear_all([prompt(PromptType::Permission), signal(SignalKind::Escalate, "help")]);
-    assert_eq!(stage.hear(prompt(PromptType::Permission)), dropped(Dropped::SignalStored));
+    assert_eq!(stage.hear(prompt(PromptType::Permission)), dropped(IgnoreReason::SignalStored));
     assert_eq!(stage.hear(works()), Ok(Vec::new()));
     assert!(stage.monitor.waits_for().is_some());
 }
@@ -225,8 +238,11 @@ fn a_prompt_told_of_again_does_not_make_the_signal_look_old() {
 fn our_own_nudge_does_not_dismiss_what_the_agent_asks_for() {
     let mut stage = Stage::new(&json!({}));
     // Idle is heard first, and the nudge is on its way when the signal comes.
-    assert!(nudges(&stage.hear(idle(Source::Hook))));
-    assert_eq!(escalates(&stage.hear(signal(SignalKind::Escalate, "help"))), Some(About::Signal));
+    assert!(nudges(&stage.hear(idle(StateSource::Hook))));
+    assert_eq!(
+        escalates(&stage.hear(signal(SignalKind::Escalate, "help"))),
+        Some(DecisionSubject::Signal)
+    );
     assert_eq!(stage.hear(works()), Ok(Vec::new()), "it reads the nudge");
     assert!(stage.monitor.waits_for().is_some());
 }
@@ -236,7 +252,7 @@ fn the_same_signal_twice_asks_once_and_another_one_anew() {
     let mut stage = Stage::new(&json!({}));
     let escalate = |message| signal(SignalKind::Escalate, message);
     stage.hear(escalate("a"));
-    assert_eq!(stage.hear(escalate("a")), dropped(Dropped::Duplicate));
+    assert_eq!(stage.hear(escalate("a")), dropped(IgnoreReason::Duplicate));
     let other = stage.hear(escalate("b"));
     assert!(matches!(
         other.as_deref().unwrap_or_default(),
@@ -247,11 +263,11 @@ fn the_same_signal_twice_asks_once_and_another_one_anew() {
 #[test]
 fn a_decision_nobody_makes_leaves_the_agent_to_the_rules() {
     let mut stage = Stage::new(&json!({}));
-    stage.hear_all([signal(SignalKind::Escalate, "help"), idle(Source::Hook)]);
+    stage.hear_all([signal(SignalKind::Escalate, "help"), idle(StateSource::Hook)]);
     let decision = stage.monitor.waits_for().unwrap();
     assert!(nudges(&stage.monitor.given_up(&stage.agents, decision, second(90))));
     let again = stage.monitor.given_up(&stage.agents, decision, second(91));
-    assert_eq!(again, dropped(Dropped::NoDecision));
+    assert_eq!(again, dropped(IgnoreReason::NoDecision));
 }
 
 #[test]
@@ -262,7 +278,7 @@ fn the_end_of_the_pipeline_closes_what_is_open() {
     let ended = stage.monitor.end();
     assert_eq!(ended, Ok(vec![MonitorAction::DismissDecision { decision }]));
     let late = stage.monitor.decided(&stage.agents, decision, "fail", None, second(9));
-    assert_eq!(late, dropped(Dropped::Ended));
+    assert_eq!(late, dropped(IgnoreReason::Ended));
 }
 
 /// One prompt is one decision: that of the host, if it asks in time.
@@ -274,13 +290,17 @@ fn a_tool_that_asks_waits_for_its_hosts_question() {
         let until = second(stage.now + 3);
         assert_eq!(waits, Ok(vec![MonitorAction::WaitUntil(until)]));
         let asked = stage.hear_at(prompt(kind), stage.now);
-        assert_eq!(escalates(&asked), Some(About::Prompt(kind)));
+        assert_eq!(escalates(&asked), Some(DecisionSubject::Prompt(kind)));
         let late = stage.monitor.timer_fired(&stage.agents, until);
-        assert_eq!(late, dropped(Dropped::NoTimer));
+        assert_eq!(late, dropped(IgnoreReason::NoTimer));
 
         let mut stage = Stage::new(&json!({}));
         stage.hear(calls(kind));
         let fired = stage.monitor.timer_fired(&stage.agents, second(stage.now + 3));
-        assert_eq!(escalates(&fired), Some(About::Prompt(kind)), "a host that does not ask");
+        assert_eq!(
+            escalates(&fired),
+            Some(DecisionSubject::Prompt(kind)),
+            "a host that does not ask"
+        );
     }
 }

@@ -22,9 +22,9 @@ fn events() -> [BusEvent; KINDS] {
     [
         complete(),
         prompt(PromptType::Permission),
-        idle(Source::Hook),
-        idle(Source::Notification),
-        idle(Source::Log),
+        idle(StateSource::Hook),
+        idle(StateSource::Notification),
+        idle(StateSource::Log),
         exits(),
         works(),
     ]
@@ -37,7 +37,7 @@ type Counts = [u8; KINDS];
 #[derive(PartialEq, Eq)]
 struct Key {
     counts: Counts,
-    agent: Option<(AgentState, Source, u64)>,
+    agent: Option<(AgentState, StateSource, u64)>,
     /// The rest that was last acted on.
     acted: Option<u64>,
     monitor: Monitor,
@@ -137,7 +137,7 @@ impl Explorer {
         }
 
         if before.agent().is_none() {
-            assert_eq!(reaction, dropped(Dropped::Stale), "nothing acts after the end");
+            assert_eq!(reaction, dropped(IgnoreReason::Stale), "nothing acts after the end");
             assert_eq!(&monitor, before);
         } else {
             match kind {
@@ -148,7 +148,7 @@ impl Explorer {
                     if let Some(rest) = check_rest(&reaction, kind, before, &monitor, &agents) {
                         assert_ne!(acted, Some(rest), "one action for a rest: {reaction:?}");
                         acted = Some(rest);
-                    } else if reaction == dropped(Dropped::Duplicate) {
+                    } else if reaction == dropped(IgnoreReason::Duplicate) {
                         assert_eq!(acted, agent.rest(), "what was dropped was done");
                     }
                 }
@@ -171,15 +171,15 @@ impl Explorer {
 
 fn check_exit(reaction: &MonitorResult, was: AgentState) {
     if was.is_over() {
-        let again = [dropped(Dropped::Duplicate), dropped(Dropped::GateRuns)];
+        let again = [dropped(IgnoreReason::Duplicate), dropped(IgnoreReason::GateRuns)];
         assert!(again.contains(reaction), "{reaction:?}");
         return;
     }
     let asks = matches!(
         reaction.as_deref().unwrap_or_default(),
-        [.., MonitorAction::Escalate { about: About::Dead, .. }]
+        [.., MonitorAction::Escalate { about: DecisionSubject::Dead, .. }]
     );
-    assert!(asks || *reaction == dropped(Dropped::GateRuns), "{reaction:?}");
+    assert!(asks || *reaction == dropped(IgnoreReason::GateRuns), "{reaction:?}");
 }
 
 fn check_works(reaction: &MonitorResult, before: &Monitor) {
@@ -214,9 +214,9 @@ fn check_rest(
     let [action] = actions else {
         match reaction {
             Ok(all) if !all.is_empty() && actions.is_empty() => {}
-            Err(Dropped::Waiting) => assert!(before.waits_for().is_some()),
-            Err(Dropped::Uncounted(_)) => assert!(kind != HOOK_IDLE),
-            Err(Dropped::Duplicate | Dropped::GateRuns) => {}
+            Err(IgnoreReason::Waiting) => assert!(before.waits_for().is_some()),
+            Err(IgnoreReason::Uncounted(_)) => assert!(kind != HOOK_IDLE),
+            Err(IgnoreReason::Duplicate | IgnoreReason::GateRuns) => {}
             other => panic!("{other:?} after {kind}"),
         }
         return None;
@@ -229,7 +229,7 @@ fn check_rest(
             assert_eq!(monitor.may_nudge(agents, *rest), Ok(()));
         }
         MonitorAction::Escalate { about, .. } => {
-            assert_eq!(matches!(about, About::Prompt(_)), is_prompt);
+            assert_eq!(matches!(about, DecisionSubject::Prompt(_)), is_prompt);
         }
         MonitorAction::Advance { .. }
         | MonitorAction::Fail { .. }

@@ -7,7 +7,7 @@ use super::*;
 /// What tells that the agent is idle.
 #[derive(Clone, Copy, Debug)]
 struct Report {
-    source: Source,
+    source: StateSource,
     /// When it says that it happened, in milliseconds after the turn's end.
     at: i64,
     /// When it is heard of.
@@ -34,11 +34,11 @@ const STAMPED: i64 = 300;
 /// Between the ends of two turns.
 const APART: i64 = 60_000;
 
-fn report_of(source: Source) -> impl Strategy<Value = Report> {
+fn report_of(source: StateSource) -> impl Strategy<Value = Report> {
     // A hook tells of the very end, a log of a line that was written a little later, and what is
     // emitted of the moment it is.
     let at = match source {
-        Source::Hook => 0..1i64,
+        StateSource::Hook => 0..1i64,
         _ => 0..STAMPED,
     };
     (at, 0..WITHIN).prop_map(move |(at, after)| Report { source, at, heard: at + after })
@@ -46,11 +46,11 @@ fn report_of(source: Source) -> impl Strategy<Value = Report> {
 
 fn period(is_hooked: bool) -> impl Strategy<Value = Period> {
     let second_hand = prop_oneof![
-        report_of(Source::Notification),
-        report_of(Source::Log),
-        report_of(Source::Notification),
+        report_of(StateSource::Notification),
+        report_of(StateSource::Log),
+        report_of(StateSource::Notification),
     ];
-    let hook = report_of(Source::Hook);
+    let hook = report_of(StateSource::Hook);
     let reports =
         (hook, proptest::collection::vec(second_hand, 1..5)).prop_map(move |(hook, mut all)| {
             if is_hooked {
@@ -73,7 +73,7 @@ fn run(definition: &Value, periods: &[Period]) -> Vec<(usize, usize)> {
     let mut done = Vec::new();
     let mut end = APART;
     // The agent begins its first turn.
-    let mut pending = vec![(1, BusEvent::AgentInput(report(Source::Hook)), 1)];
+    let mut pending = vec![(1, BusEvent::AgentInput(report(StateSource::Hook)), 1)];
     for period in periods {
         let mut counts = (0, 0);
         for told in &period.reports {
@@ -96,10 +96,10 @@ fn run(definition: &Value, periods: &[Period]) -> Vec<(usize, usize)> {
                 counts.0 += 1;
                 pending.push((
                     now + period.reaction_heard,
-                    BusEvent::AgentInput(report(Source::Hook)),
+                    BusEvent::AgentInput(report(StateSource::Hook)),
                     now + period.reacts,
                 ));
-                let mut input = BusEvent::AgentInput(report(Source::Signal));
+                let mut input = BusEvent::AgentInput(report(StateSource::Signal));
                 input.report_mut().unwrap().at = Some(time(now));
                 let heard = agents.hear(&input, time(now)).unwrap();
                 monitor.hear(&input, &agents, heard, time(now))
@@ -147,8 +147,8 @@ proptest! {
 #[test]
 fn the_line_in_the_log_comes_after_the_nudge() {
     let reports = vec![
-        Report { source: Source::Hook, at: 0, heard: 1 },
-        Report { source: Source::Log, at: 47, heard: 48 },
+        Report { source: StateSource::Hook, at: 0, heard: 1 },
+        Report { source: StateSource::Log, at: 47, heard: 48 },
     ];
     let period = Period { reports, typing: 43, reacts: 400, reaction_heard: 401 };
     assert_eq!(run(&json!({}), &[period.clone(), period]), [(1, 0), (0, 1)]);
@@ -157,7 +157,7 @@ fn the_line_in_the_log_comes_after_the_nudge() {
 /// An agent that tells of itself by `anyhook emit` alone, and does not react.
 #[test]
 fn an_agent_that_does_not_react_is_a_persons_after_a_while() {
-    let emit = |heard| Report { source: Source::Notification, at: heard, heard };
+    let emit = |heard| Report { source: StateSource::Notification, at: heard, heard };
     let period = Period {
         reports: vec![emit(0), emit(100), emit(20_000)],
         typing: 10,

@@ -14,7 +14,7 @@ const SAID: &str = "what the person says";
 enum Turn {
     Happens(Box<BusEvent>),
     /// The log tells of something that was so many seconds ago.
-    Late(Source, i64),
+    Late(StateSource, i64),
     TimePasses(i64),
     Timer,
     GateEnds(i32),
@@ -24,7 +24,9 @@ enum Turn {
 }
 
 fn turn() -> impl Strategy<Value = Turn> {
-    let source = || prop::sample::select(vec![Source::Hook, Source::Notification, Source::Log]);
+    let source = || {
+        prop::sample::select(vec![StateSource::Hook, StateSource::Notification, StateSource::Log])
+    };
     let prompts = prop::sample::select(PromptType::ALL.map(|(kind, _)| kind).to_vec());
     let kinds = prop::sample::select(FailureKind::ALL.map(|(kind, _)| kind).to_vec());
     let event = prop_oneof![
@@ -33,8 +35,8 @@ fn turn() -> impl Strategy<Value = Turn> {
         4 => prompts.prop_map(prompt),
         2 => kinds.prop_map(fails),
         1 => Just(exits()),
-        1 => Just(BusEvent::AgentGone(report(Source::Process))),
-        1 => Just(BusEvent::AgentInput(report(Source::Hook))),
+        1 => Just(BusEvent::AgentGone(report(StateSource::Process))),
+        1 => Just(BusEvent::AgentInput(report(StateSource::Hook))),
         2 => Just(stops()),
         1 => Just(complete()),
         2 => Just(signal(SignalKind::Escalate, "help")),
@@ -175,7 +177,10 @@ impl Story {
                     self.gate = Some(*gate);
                     agent.state == AgentState::Idle || is_prompt
                 }
-                MonitorAction::Escalate { about: About::Idle | About::Prompt(_), .. } => true,
+                MonitorAction::Escalate {
+                    about: DecisionSubject::Idle | DecisionSubject::Prompt(_),
+                    ..
+                } => true,
                 _ => false,
             };
             if acts && !by_person {
@@ -201,7 +206,7 @@ impl Story {
     fn check_nothing_is_forgotten(&self) -> Result<(), TestCaseError> {
         let agent = self.stage.agent();
         let retold = match agent.state {
-            AgentState::Idle if !agent.fresh => idle(agent.source.max(Source::Hook)),
+            AgentState::Idle if !agent.fresh => idle(agent.source.max(StateSource::Hook)),
             AgentState::Prompting(kind) => prompt(kind),
             AgentState::Failed(kind) => fails(kind),
             _ => return Ok(()),
@@ -218,11 +223,11 @@ impl Story {
         prop_assert!(
             matches!(
                 reaction,
-                Err(Dropped::Duplicate
-                    | Dropped::Waiting
-                    | Dropped::SignalStored
-                    | Dropped::GateRuns
-                    | Dropped::CoolingDown)
+                Err(IgnoreReason::Duplicate
+                    | IgnoreReason::Waiting
+                    | IgnoreReason::SignalStored
+                    | IgnoreReason::GateRuns
+                    | IgnoreReason::CoolingDown)
             ) || stage.monitor.waits_until().is_some()
                 || self.stage.monitor.waits_until().is_some(),
             "{:?} was forgotten: {reaction:?}",

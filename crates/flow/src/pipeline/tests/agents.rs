@@ -25,7 +25,7 @@ fn a_signal_ends_the_agent_and_goes_on() {
         "nobody takes it for one that works"
     );
     world.exits(0);
-    assert_eq!(world.phase(), Phase::Completed);
+    assert_eq!(world.phase(), PipelinePhase::Completed);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn an_idle_agent_is_nudged_once_and_then_a_person_is_asked() {
     assert!(world.state.outbox.notices.is_empty(), "the pipeline looks after it");
     world.nudges();
     world.idles();
-    assert_eq!(world.phase(), Phase::Waiting);
+    assert_eq!(world.phase(), PipelinePhase::Waiting);
     assert_eq!(world.options(), ["nudge", "done", "fail", "dismiss"]);
     world.decides("done");
     world.ends();
@@ -64,16 +64,16 @@ fn a_gate_lets_it_go_on_or_asks_with_its_output() {
     let again = world.job(is_gate);
     assert_ne!(again, gate);
     world.result(again, JobResult::InDoubt);
-    assert_eq!(world.phase(), Phase::Waiting, "a gate in doubt has not succeeded");
+    assert_eq!(world.phase(), PipelinePhase::Waiting, "a gate in doubt has not succeeded");
     world.decides("skip");
     world.ends();
     world.exits(0);
-    assert_eq!(world.phase(), Phase::Completed);
+    assert_eq!(world.phase(), PipelinePhase::Completed);
 }
 
 #[test]
 fn the_question_of_a_hook_that_waits_is_the_pipelines_own() {
-    for (choice, phase) in [("allow", Phase::Running), ("fail", Phase::Running)] {
+    for (choice, phase) in [("allow", PipelinePhase::Running), ("fail", PipelinePhase::Running)] {
         let mut world = with_agent(&json!({}));
         let asked = world.hook_asks("perm1");
         assert_eq!(world.question().id, asked);
@@ -95,7 +95,7 @@ fn unanswered_dialog() -> World {
     let expired = Resolution {
         id: asked.clone(),
         agent: world.agent(),
-        ending: Ending::Expired,
+        ending: ApprovalEnding::Expired,
         choice: None,
         message: None,
         answers: Vec::new(),
@@ -120,7 +120,7 @@ fn a_dialog_that_nobody_answered_in_time_is_asked_about_again() {
     let mut world = unanswered_dialog();
     assert_eq!(world.options(), ["attach", "fail"]);
     world.decides("attach");
-    assert_eq!(world.phase(), Phase::Running);
+    assert_eq!(world.phase(), PipelinePhase::Running);
 }
 
 #[test]
@@ -128,18 +128,18 @@ fn a_dialog_that_was_answered_on_the_screen_is_not_asked_about_any_more() {
     let mut world = unanswered_dialog();
     world.works();
     assert_eq!(world.state.inquiries.open().count(), 0, "somebody allowed it there");
-    assert_eq!(world.phase(), Phase::Running);
+    assert_eq!(world.phase(), PipelinePhase::Running);
     let mut world = unanswered_dialog();
     let asked = world.question().id.clone();
     world.idles();
     let ended = world.state.inquiries.get(&asked).unwrap().resolution.clone().unwrap();
-    assert_eq!(ended.ending, Ending::Dismissed, "somebody refused it there");
+    assert_eq!(ended.ending, ApprovalEnding::Dismissed, "somebody refused it there");
 }
 
 #[test]
 fn a_dialog_on_the_screen_is_answered_by_keys() {
     let mut world = with_agent(&json!({}));
-    let report = AgentReport { source: Source::Log, ..world.report() };
+    let report = AgentReport { source: StateSource::Log, ..world.report() };
     let prompt = AgentPrompt { report, prompt_type: PromptType::Other };
     world.hear(BusEvent::AgentPrompt(prompt));
     assert_eq!(world.options(), ["allow", "deny", "attach", "fail"]);
@@ -164,7 +164,7 @@ fn a_dead_agent_is_started_again_when_its_former_run_is_no_more() {
     world.result(second, exited(Some(1), "")); // It dies again: attempts are used up.
     assert_eq!(
         (world.phase(), world.options()),
-        (Phase::Waiting, ["retry", "skip", "fail"].map(str::to_owned).to_vec())
+        (PipelinePhase::Waiting, ["retry", "skip", "fail"].map(str::to_owned).to_vec())
     );
     world.decides("retry");
     world.job(|work| matches!(work, JobWork::Agent { life: 3, .. }));
@@ -181,7 +181,7 @@ fn the_end_of_its_process_does_not_take_the_question_away() {
     assert_eq!(world.question().id, question);
     world.decides("skip");
     world.exits(0);
-    assert_eq!(world.phase(), Phase::Completed);
+    assert_eq!(world.phase(), PipelinePhase::Completed);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn an_agent_that_cannot_be_started_fails_the_step() {
     let mut world = World::begin(plan(vec![agent("a", &json!({}))]));
     let job = world.job(|work| matches!(work, JobWork::Agent { .. }));
     world.result(job, JobResult::Failed { why: "cannot create a terminal".to_owned() });
-    assert_eq!(world.phase(), Phase::Failed);
+    assert_eq!(world.phase(), PipelinePhase::Failed);
     let why = world.pipeline().view(&|_| String::new()).why.unwrap();
     assert_eq!(why, "step `a` failed: could not start the agent: cannot create a terminal");
 }
@@ -201,7 +201,7 @@ fn what_an_agent_asks_for_is_asked_once() {
     assert_eq!(world.state.inquiries.open().count(), 1);
     assert_eq!(world.question().question, "which database?");
     world.decides("nudge");
-    assert_eq!(world.phase(), Phase::Running);
+    assert_eq!(world.phase(), PipelinePhase::Running);
     world.idles();
     world.job(|work| matches!(work, JobWork::Nudge { .. }));
 }
@@ -220,7 +220,7 @@ fn agents_of_others_and_of_steps_that_are_over_change_nothing() {
     assert_eq!(effects.dropped, Some(words));
     let other = AgentReport { agent: "7k2m9x4q.z.9".to_owned(), ..AgentReport::default() };
     world.hear(BusEvent::AgentIdle(other));
-    assert_eq!(world.phase(), Phase::Running);
+    assert_eq!(world.phase(), PipelinePhase::Running);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn what_an_agent_did_before_its_start_was_known_counts() {
     world.starts();
     world.nudges();
     world.idles();
-    assert_eq!(world.phase(), Phase::Waiting, "it was not taken for one that works");
+    assert_eq!(world.phase(), PipelinePhase::Waiting, "it was not taken for one that works");
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn an_agent_that_is_done_before_its_start_is_known_is_ended_all_the_same() {
     world.starts();
     world.ends();
     world.exits(0);
-    assert_eq!(world.phase(), Phase::Completed);
+    assert_eq!(world.phase(), PipelinePhase::Completed);
     assert_eq!(world.state.agents.len(), 1, "one agent, with its name");
 }
 
@@ -293,7 +293,7 @@ fn an_agent_that_is_done_before_its_start_is_known_is_ended_all_the_same() {
 fn one_dialog_after_the_other_is_asked_about() {
     let mut world = with_agent(&json!({}));
     let on_screen = |world: &World, about: Option<&str>| AgentReport {
-        source: Source::Screen,
+        source: StateSource::Screen,
         about: about.map(str::to_owned),
         ..world.report()
     };

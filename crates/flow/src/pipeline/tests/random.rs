@@ -108,7 +108,7 @@ fn reactions() -> impl Strategy<Value = Value> {
     )
 }
 
-fn plans() -> impl Strategy<Value = Plan> {
+fn plans() -> impl Strategy<Value = PipelinePlan> {
     let names = ["a", "b", "c", "d"];
     let edge = || prop::option::of(prop::sample::select(names.map(str::to_owned).to_vec()));
     let step = (prop::option::of(reactions()), edge(), edge(), edge());
@@ -118,9 +118,9 @@ fn plans() -> impl Strategy<Value = Plan> {
             let steps =
                 names.iter().zip(steps).map(|(name, (reactions, on_done, on_fail, on_cancel))| {
                     let step = reactions.map_or_else(|| shell(name), |all| agent(name, &all));
-                    Step { on_done, on_fail, on_cancel, ..step }
+                    PipelineStep { on_done, on_fail, on_cancel, ..step }
                 });
-            let mut plan = Plan { on_done, on_fail, on_cancel, ..plan(steps.collect()) };
+            let mut plan = PipelinePlan { on_done, on_fail, on_cancel, ..plan(steps.collect()) };
             if has_workspace {
                 plan.workspace.kind = WorkspaceKind::Folder;
             }
@@ -151,19 +151,19 @@ fn result_of(work: &JobWork, outcome: JobOutcome) -> Option<JobResult> {
 }
 
 impl World {
-    fn act(&mut self, act: &Act, stale: Option<&String>) -> Effects {
+    fn act(&mut self, act: &Act, stale: Option<&String>) -> StateEffects {
         let is_agent = self.pipeline().present().is_some_and(|visit| visit.agent.is_some());
         let report = is_agent.then(|| self.report());
         match (act, report) {
             (Act::Job(index, outcome), _) => {
                 let jobs: Vec<_> = self.pipeline().jobs().cloned().collect();
                 if jobs.is_empty() {
-                    return Effects::default();
+                    return StateEffects::default();
                 }
                 let job = index.get(&jobs);
                 match result_of(&job.work, *outcome) {
                     Some(result) => self.result(job.number, result),
-                    None => Effects::default(),
+                    None => StateEffects::default(),
                 }
             }
             (Act::Works, Some(report)) => self.hear(BusEvent::AgentWorking(report)),
@@ -171,7 +171,7 @@ impl World {
             (Act::Asks, Some(_)) => {
                 let name = format!("p{}", self.now);
                 self.hook_asks(&name);
-                Effects::default()
+                StateEffects::default()
             }
             (Act::Prompts, Some(report)) => {
                 let prompt_type = PromptType::Question;
@@ -179,9 +179,8 @@ impl World {
             }
             (Act::Signals(kind), Some(_)) => self.signals(*kind, None),
             (Act::Exits, Some(report)) => self.hear(BusEvent::AgentExited(report)),
-            (Act::Gone, Some(report)) => {
-                self.hear(BusEvent::AgentGone(AgentReport { source: Source::Process, ..report }))
-            }
+            (Act::Gone, Some(report)) => self
+                .hear(BusEvent::AgentGone(AgentReport { source: StateSource::Process, ..report })),
             (Act::Fails, Some(report)) => {
                 let failed = anyhook_model::bus::AgentFailed { report, ..Default::default() };
                 self.hear(BusEvent::AgentFailed(failed))
@@ -194,12 +193,16 @@ impl World {
             }
             (Act::Dismisses, _) => {
                 // Only hook processes give up: a pipeline's own question has nobody who could.
-                let waits = |open: &&Inquiry| open.kind != InquiryKind::Escalation;
+                let waits = |open: &&ApprovalRequest| open.kind != ApprovalKind::Escalation;
                 let Some(open) = self.state.inquiries.open().find(waits).cloned() else {
-                    return Effects::default();
+                    return StateEffects::default();
                 };
-                let ended =
-                    crate::inquiries::without_answer(&open, Ending::Expired, "nobody", self.at());
+                let ended = crate::approval_requests::without_answer(
+                    &open,
+                    ApprovalEnding::Expired,
+                    "nobody",
+                    self.at(),
+                );
                 self.hear(BusEvent::DecisionResolved(ended))
             }
             (Act::Cancels, _) => {
@@ -215,20 +218,20 @@ impl World {
                     self.now = self.now.max(until.as_second());
                     self.apply(EntryKind::TimerFired(id()))
                 }
-                None => Effects::default(),
+                None => StateEffects::default(),
             },
             (Act::Stale, _) => match stale {
                 Some(agent) => {
                     let report = AgentReport {
                         agent: agent.clone(),
-                        source: Source::Hook,
+                        source: StateSource::Hook,
                         ..AgentReport::default()
                     };
                     self.hear(BusEvent::AgentIdle(report))
                 }
-                None => Effects::default(),
+                None => StateEffects::default(),
             },
-            _ => Effects::default(),
+            _ => StateEffects::default(),
         }
     }
 
@@ -267,7 +270,7 @@ impl World {
         }
         // No question of the pipeline stands that it does not wait for.
         for open in self.state.inquiries.open() {
-            if open.kind == InquiryKind::Escalation {
+            if open.kind == ApprovalKind::Escalation {
                 assert_eq!(pipeline.question().map(|asked| &asked.id), Some(&open.id));
             }
         }

@@ -4,23 +4,25 @@ use anyhook_model::nearest::nearest;
 use anyhook_model::reaction::{ReactionError, ReactionProblem, Trigger};
 use anyhook_model::runbook_keys::{self as keys, names};
 
-use super::Reader;
-use crate::runbook::definition::{AgentDefinition, Name, PromptDefinition, ReactionText};
+use super::TreeReader;
+use crate::runbook::definition::{AgentDefinition, PromptDefinition, ReactionText, SpannedName};
 use crate::runbook::finding::Finding;
-use crate::runbook::template::{Reference, Scope, is_variable};
-use crate::runbook::tree::{Entry, Kind, Map, Node, follow};
+use crate::runbook::template::{TemplateReference, TemplateScope, is_variable};
+use crate::runbook::tree::{MapEntry, Node, NodeKind, NodeMap, follow};
 
 /// Variables that begin so are our own.
 const OWN: &str = "ANYHOOK_";
 
-impl Reader {
-    pub(super) fn agent(&mut self, entry: &Entry) -> AgentDefinition {
+impl TreeReader {
+    pub(super) fn agent(&mut self, entry: &MapEntry) -> AgentDefinition {
         let name = self.name(&entry.key.name, &entry.key.span, "an agent");
         let what = name.of("agent");
         let mut agent = AgentDefinition { name, ..AgentDefinition::default() };
         let Some(map) = self.object(entry, &what, &names(keys::AGENT)) else { return agent };
         match map.get("run") {
-            Some(entry) => agent.run = self.command(entry, Scope::AGENT).unwrap_or_default(),
+            Some(entry) => {
+                agent.run = self.command(entry, TemplateScope::AGENT).unwrap_or_default();
+            }
             None => self.report(
                 Finding::error("missing", format!("{what} has no `run`"))
                     .at(entry.key.span.clone())
@@ -29,8 +31,10 @@ impl Reader {
         }
         agent.prompt = self.prompt(map);
         if !["prompt", "prompt_file"].iter().any(|key| map.get(key).is_some())
-            && let Some((_, span)) =
-                agent.run.references().find(|(reference, _)| **reference == Reference::Prompt)
+            && let Some((_, span)) = agent
+                .run
+                .references()
+                .find(|(reference, _)| **reference == TemplateReference::Prompt)
         {
             self.report(
                 Finding::error("missing", format!("{what} has no prompt"))
@@ -41,7 +45,7 @@ impl Reader {
         if let Some(entry) = map.get("env") {
             agent.env = self.env(entry);
         }
-        agent.cwd = self.template(map, "cwd", Scope::TEXT);
+        agent.cwd = self.template(map, "cwd", TemplateScope::TEXT);
         if let Some((text, span)) = self.text(map, "host") {
             agent.host = Some(self.name(&text.text, span, "a host"));
         }
@@ -58,16 +62,16 @@ impl Reader {
     }
 
     /// Reads `session`, which chose between two kinds of session until there was one.
-    fn retired_session(&mut self, map: &Map) {
+    fn retired_session(&mut self, map: &NodeMap) {
         let Some(entry) = map.get("session") else { return };
         let hint = "remove it: use `anyhook agent attach` to open any agent's session";
         match &entry.node.kind {
-            Kind::Text(text) if text.text == "tmux" => self.report(
+            NodeKind::Text(text) if text.text == "tmux" => self.report(
                 Finding::error("retired", "tmux sessions are no longer supported")
                     .at(entry.node.span.clone())
                     .hint(hint),
             ),
-            Kind::Text(text) if text.text == "pty" => self.report(
+            NodeKind::Text(text) if text.text == "pty" => self.report(
                 Finding::error(
                     "retired",
                     "`session` is not needed: there is only one kind of session",
@@ -80,23 +84,25 @@ impl Reader {
         }
     }
 
-    fn prompt(&mut self, map: &Map) -> Option<PromptDefinition> {
+    fn prompt(&mut self, map: &NodeMap) -> Option<PromptDefinition> {
         if map.get("prompt").is_some() {
             self.no_use(map, &["prompt_file"], "together with `prompt`");
         }
-        let text = self.template(map, "prompt", Scope::TEXT).map(PromptDefinition::Text);
-        let file = self.template(map, "prompt_file", Scope::TEXT).map(PromptDefinition::File);
+        let text = self.template(map, "prompt", TemplateScope::TEXT).map(PromptDefinition::Text);
+        let file =
+            self.template(map, "prompt_file", TemplateScope::TEXT).map(PromptDefinition::File);
         text.or(file)
     }
 
-    fn env(&mut self, entry: &Entry) -> Vec<(Name, crate::runbook::template::Template)> {
-        let Kind::Map(map) = &entry.node.kind else {
+    fn env(&mut self, entry: &MapEntry) -> Vec<(SpannedName, crate::runbook::template::Template)> {
+        let NodeKind::Map(map) = &entry.node.kind else {
             self.expected(entry, "an object", "its keys are environment variables");
             return Vec::new();
         };
         let mut env = Vec::new();
         for entry in map {
-            let name = Name { text: entry.key.name.clone(), span: entry.key.span.clone().into() };
+            let name =
+                SpannedName { text: entry.key.name.clone(), span: entry.key.span.clone().into() };
             if !is_variable(&name.text) {
                 let message = format!("`{}` is not a valid environment variable name", name.text);
                 let hint = "use letters, digits and `_`, and do not start with a digit";
@@ -106,7 +112,7 @@ impl Reader {
                 let hint = format!("use a name that does not start with `{OWN}`");
                 self.report(Finding::error("name", message).at(&name.span).hint(hint));
             }
-            if let Some(value) = self.template_of(entry, Scope::TEXT) {
+            if let Some(value) = self.template_of(entry, TemplateScope::TEXT) {
                 env.push((name, value));
             }
         }
@@ -114,7 +120,7 @@ impl Reader {
     }
 
     /// Tells what is wrong with a reaction at its place.
-    fn reaction(&mut self, entry: &Entry, error: &ReactionError) {
+    fn reaction(&mut self, entry: &MapEntry, error: &ReactionError) {
         let ReactionError { path, problem } = error;
         let found = follow(entry, path);
         if found.value.is_unreadable() && matches!(problem, ReactionProblem::Expected(_)) {
@@ -148,24 +154,24 @@ impl Reader {
     }
 
     /// Reads the texts of all reactions.
-    fn texts(&mut self, map: &Map) -> Vec<ReactionText> {
+    fn texts(&mut self, map: &NodeMap) -> Vec<ReactionText> {
         let mut texts = Vec::new();
         for trigger in Trigger::ALL {
             let Some(entry) = map.get(trigger.name()) else { continue };
             let rules: &[Node] = match &entry.node.kind {
-                Kind::List(rules) => rules,
+                NodeKind::List(rules) => rules,
                 _ => std::slice::from_ref(&entry.node),
             };
             for (rule, node) in rules.iter().enumerate() {
-                let Kind::Map(action) = &node.kind else { continue };
+                let NodeKind::Map(action) = &node.kind else { continue };
                 for (key, is_command) in [("message", false), ("run", true)] {
                     // That it is a text at all, and not empty, has been looked at.
                     let Some(entry) = action.get(key) else { continue };
-                    let Kind::Text(_) = entry.node.kind else { continue };
+                    let NodeKind::Text(_) = entry.node.kind else { continue };
                     let template = if is_command {
-                        self.shell(entry, Scope::TEXT)
+                        self.shell(entry, TemplateScope::TEXT)
                     } else {
-                        self.template_of(entry, Scope::TEXT)
+                        self.template_of(entry, TemplateScope::TEXT)
                     };
                     let text = |template| ReactionText { trigger, rule, is_command, template };
                     texts.extend(template.map(text));

@@ -5,14 +5,14 @@ use std::ops::Range;
 use anyhook_model::pipeline::WorkspaceKind;
 use anyhook_model::runbook_keys::{self as keys, names};
 
-use super::Reader;
+use super::TreeReader;
 use crate::runbook::definition::{
-    LocalDefinition, Name, NotifyDefinition, PipelineDefinition, StepDefinition,
+    LocalDefinition, NotifyDefinition, PipelineDefinition, SpannedName, StepDefinition,
     VariableDefinition, WorkDefinition, WorkspaceDefinition,
 };
 use crate::runbook::finding::Finding;
-use crate::runbook::template::{Scope, Template};
-use crate::runbook::tree::{Entry, Kind, Map, Node};
+use crate::runbook::template::{Template, TemplateScope};
+use crate::runbook::tree::{MapEntry, Node, NodeKind, NodeMap};
 
 const KINDS: [(WorkspaceKind, &str); 3] = [
     (WorkspaceKind::None, "none"),
@@ -20,8 +20,8 @@ const KINDS: [(WorkspaceKind, &str); 3] = [
     (WorkspaceKind::Worktree, "worktree"),
 ];
 
-impl Reader {
-    pub(super) fn pipeline(&mut self, entry: &Entry) -> PipelineDefinition {
+impl TreeReader {
+    pub(super) fn pipeline(&mut self, entry: &MapEntry) -> PipelineDefinition {
         let name = self.name(&entry.key.name, &entry.key.span, "a pipeline");
         let what = name.of("pipeline");
         let mut pipeline = PipelineDefinition { name, ..PipelineDefinition::default() };
@@ -32,7 +32,7 @@ impl Reader {
         if let Some(entry) = map.get("locals") {
             pipeline.locals = self.each(entry, |reader, entry| {
                 let name = reader.name(&entry.key.name, &entry.key.span, "a local");
-                let value = reader.template_of(entry, Scope::LOCAL).unwrap_or_default();
+                let value = reader.template_of(entry, TemplateScope::LOCAL).unwrap_or_default();
                 LocalDefinition { name, value }
             });
         }
@@ -53,9 +53,13 @@ impl Reader {
     }
 
     /// Reads an object whose keys are names.
-    fn each<T>(&mut self, entry: &Entry, mut read: impl FnMut(&mut Self, &Entry) -> T) -> Vec<T> {
+    fn each<T>(
+        &mut self,
+        entry: &MapEntry,
+        mut read: impl FnMut(&mut Self, &MapEntry) -> T,
+    ) -> Vec<T> {
         match &entry.node.kind {
-            Kind::Map(map) => map.iter().map(|entry| read(self, entry)).collect(),
+            NodeKind::Map(map) => map.iter().map(|entry| read(self, entry)).collect(),
             _ => {
                 self.expected(entry, "an object", "its keys are names of your own");
                 Vec::new()
@@ -63,18 +67,18 @@ impl Reader {
         }
     }
 
-    fn variable(&mut self, entry: &Entry) -> VariableDefinition {
+    fn variable(&mut self, entry: &MapEntry) -> VariableDefinition {
         let name = self.name(&entry.key.name, &entry.key.span, "a variable");
-        if let Kind::Text(_) = entry.node.kind {
-            let default = self.template_of(entry, Scope::DEFAULT);
+        if let NodeKind::Text(_) = entry.node.kind {
+            let default = self.template_of(entry, TemplateScope::DEFAULT);
             return VariableDefinition { name, default, description: None };
         }
-        let Kind::Map(map) = &entry.node.kind else {
+        let NodeKind::Map(map) = &entry.node.kind else {
             self.expected(entry, "a string or an object", "write its default in quotes");
             return VariableDefinition { name, ..VariableDefinition::default() };
         };
         self.known(map, &format!("the variable `{}`", name.text), &names(keys::VARIABLE));
-        let mut default = self.template(map, "default", Scope::DEFAULT);
+        let mut default = self.template(map, "default", TemplateScope::DEFAULT);
         match self.flag(map, "required") {
             Some(true) => self.no_use(map, &["default"], "on a required variable"),
             // What need not be given is empty.
@@ -85,13 +89,13 @@ impl Reader {
         VariableDefinition { name, default, description }
     }
 
-    fn workspace(&mut self, entry: &Entry) -> WorkspaceDefinition {
+    fn workspace(&mut self, entry: &MapEntry) -> WorkspaceDefinition {
         let mut workspace = WorkspaceDefinition::default();
-        if let Kind::Text(_) = entry.node.kind {
+        if let NodeKind::Text(_) = entry.node.kind {
             workspace.kind = self.word(entry, &KINDS).unwrap_or_default();
             return workspace;
         }
-        let Kind::Map(map) = &entry.node.kind else {
+        let NodeKind::Map(map) = &entry.node.kind else {
             let hint = "write \"folder\", \"worktree\" or `{ kind = \"worktree\", … }`";
             self.expected(entry, "a string or an object", hint);
             return workspace;
@@ -111,28 +115,28 @@ impl Reader {
             Some(WorkspaceKind::Folder) => self.no_use(map, &["branch", "base"], "for a folder"),
             Some(WorkspaceKind::Worktree) | None => {}
         }
-        workspace.path = self.template(map, "path", Scope::WORKSPACE);
-        workspace.branch = self.template(map, "branch", Scope::WORKSPACE);
-        workspace.base = self.template(map, "base", Scope::WORKSPACE);
+        workspace.path = self.template(map, "path", TemplateScope::WORKSPACE);
+        workspace.branch = self.template(map, "branch", TemplateScope::WORKSPACE);
+        workspace.base = self.template(map, "base", TemplateScope::WORKSPACE);
         workspace.keep = self.flag(map, "keep").unwrap_or(true);
         workspace
     }
 
-    fn notify(&mut self, entry: &Entry) -> NotifyDefinition {
+    fn notify(&mut self, entry: &MapEntry) -> NotifyDefinition {
         let Some(map) = self.object(entry, "`notify`", &names(keys::NOTIFY)) else {
             return NotifyDefinition::default();
         };
         NotifyDefinition {
-            on_start: self.template(map, "on_start", Scope::TEXT),
-            on_done: self.template(map, "on_done", Scope::TEXT),
-            on_fail: self.template(map, "on_fail", Scope::TEXT),
-            on_cancel: self.template(map, "on_cancel", Scope::TEXT),
+            on_start: self.template(map, "on_start", TemplateScope::TEXT),
+            on_done: self.template(map, "on_done", TemplateScope::TEXT),
+            on_fail: self.template(map, "on_fail", TemplateScope::TEXT),
+            on_cancel: self.template(map, "on_cancel", TemplateScope::TEXT),
         }
     }
 
     /// Says that a pipeline has no steps, unless something is wrong with them.
-    fn no_steps(&mut self, pipeline: &Entry, map: &Map, what: &str) {
-        let is_empty = |entry: &Entry| entry.node.kind == Kind::List(Vec::new());
+    fn no_steps(&mut self, pipeline: &MapEntry, map: &NodeMap, what: &str) {
+        let is_empty = |entry: &MapEntry| entry.node.kind == NodeKind::List(Vec::new());
         if !map.get("step").is_none_or(is_empty) {
             return;
         }
@@ -145,9 +149,11 @@ impl Reader {
         self.report(finding.at(pipeline.key.span.clone()).hint(hint));
     }
 
-    fn steps(&mut self, map: &Map) -> Vec<StepDefinition> {
+    fn steps(&mut self, map: &NodeMap) -> Vec<StepDefinition> {
         let steps = match map.get("step") {
-            Some(Entry { node: Node { kind: Kind::List(steps), .. }, .. }) => steps.as_slice(),
+            Some(MapEntry { node: Node { kind: NodeKind::List(steps), .. }, .. }) => {
+                steps.as_slice()
+            }
             Some(entry) => {
                 let hint = "write `step \"name\" { … }` in HCL, `[[pipeline.NAME.step]]` in TOML";
                 self.expected(entry, "a list of steps", hint);
@@ -172,7 +178,7 @@ impl Reader {
     }
 
     fn step(&mut self, node: &Node) -> Option<StepDefinition> {
-        let Kind::Map(map) = &node.kind else {
+        let NodeKind::Map(map) = &node.kind else {
             if node.is_unreadable() {
                 return None;
             }
@@ -187,7 +193,7 @@ impl Reader {
         }
         let name = match self.text(map, "name") {
             Some((text, span)) => self.name(&text.text, span, "a step"),
-            None => Name { text: String::new(), span: node.span.clone().into() },
+            None => SpannedName { text: String::new(), span: node.span.clone().into() },
         };
         self.known(map, &name.of("step"), &names(keys::STEP));
         let work = self.work(map, &name);
@@ -200,15 +206,15 @@ impl Reader {
         })
     }
 
-    fn work(&mut self, map: &Map, step: &Name) -> WorkDefinition {
+    fn work(&mut self, map: &NodeMap, step: &SpannedName) -> WorkDefinition {
         let hint = "write `run = \"make\"` or `run = { agent = \"name\" }`";
         let run = match map.get("run") {
-            Some(Entry { node: Node { kind: Kind::Map(run), span }, .. }) => {
+            Some(MapEntry { node: Node { kind: NodeKind::Map(run), span }, .. }) => {
                 self.no_use(map, &["timeout"], "on an agent step; use `on_idle` and similar keys");
                 return self.agent_of(run, span);
             }
-            Some(entry) if matches!(entry.node.kind, Kind::Text(_)) => {
-                self.command(entry, Scope::TEXT)
+            Some(entry) if matches!(entry.node.kind, NodeKind::Text(_)) => {
+                self.command(entry, TemplateScope::TEXT)
             }
             Some(entry) => {
                 self.expected(entry, "a command or an agent", hint);
@@ -225,7 +231,7 @@ impl Reader {
     }
 
     /// Reads the agent of a step's `run`.
-    fn agent_of(&mut self, run: &Map, span: &Range<usize>) -> WorkDefinition {
+    fn agent_of(&mut self, run: &NodeMap, span: &Range<usize>) -> WorkDefinition {
         self.known(run, "`run`", &names(keys::RUN));
         if run.get("agent").is_none() {
             let finding = Finding::error("missing", "`run` does not name an agent");
@@ -233,19 +239,20 @@ impl Reader {
             self.report(finding.at(span.clone()).hint(hint));
         }
         match self.text(run, "agent") {
-            Some((text, span)) => {
-                WorkDefinition::Agent(Name { text: text.text.clone(), span: span.clone().into() })
-            }
+            Some((text, span)) => WorkDefinition::Agent(SpannedName {
+                text: text.text.clone(),
+                span: span.clone().into(),
+            }),
             None => WorkDefinition::Shell { run: Template::default(), timeout: None },
         }
     }
 
     /// Reads where something leads: a step's name, or `{ step = "name" }`.
-    fn next(&mut self, map: &Map, key: &str) -> Option<Name> {
+    fn next(&mut self, map: &NodeMap, key: &str) -> Option<SpannedName> {
         let entry = map.get(key)?;
         let (text, span) = match &entry.node.kind {
-            Kind::Text(text) => (text, &entry.node.span),
-            Kind::Map(next) => {
+            NodeKind::Text(text) => (text, &entry.node.span),
+            NodeKind::Map(next) => {
                 self.known(next, &format!("`{key}`"), &names(keys::NEXT));
                 if next.get("step").is_none() {
                     let finding =
@@ -261,6 +268,6 @@ impl Reader {
                 return None;
             }
         };
-        Some(Name { text: text.text.clone(), span: span.clone().into() })
+        Some(SpannedName { text: text.text.clone(), span: span.clone().into() })
     }
 }

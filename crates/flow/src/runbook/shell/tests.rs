@@ -5,15 +5,15 @@ use std::process::Command;
 use proptest::prelude::*;
 
 use super::*;
-use crate::runbook::template::Scope;
-use crate::runbook::tree::Text;
+use crate::runbook::template::TemplateScope;
+use crate::runbook::tree::NodeText;
 
-fn woven(command: &str) -> Woven {
+fn woven(command: &str) -> ShellCommand {
     let whole = 0..command.len();
-    let text = Text::new(command.to_owned(), command, &whole);
-    let (template, findings) = Template::read(&text, whole, Scope::AGENT);
+    let text = NodeText::new(command.to_owned(), command, &whole);
+    let (template, findings) = Template::read(&text, whole, TemplateScope::AGENT);
     assert_eq!(findings, []);
-    weave(&template, 1)
+    interpolate(&template, 1)
 }
 
 /// Runs a command in an empty folder with one value for all that it asks for.
@@ -217,9 +217,9 @@ proptest! {
     fn any_command_is_read(command in "([ a-z]|['\"`$;\\\\\n(){}&|<>#-]|<<E|\\$\\(|case|esac|@){0,30}") {
         let source = command.replace("${", "$").replace('@', "${var.x}");
         let whole = 0..source.len();
-        let text = Text::new(source.clone(), &source, &whole);
-        let (template, _) = Template::read(&text, whole, Scope::TEXT);
-        let woven = weave(&template, 1);
+        let text = NodeText::new(source.clone(), &source, &whole);
+        let (template, _) = Template::read(&text, whole, TemplateScope::TEXT);
+        let woven = interpolate(&template, 1);
         let expanded = woven.text.matches("${ANYHOOK_VALUE_1}").count();
         prop_assert_eq!(expanded + woven.findings.len(), template.references().count());
     }

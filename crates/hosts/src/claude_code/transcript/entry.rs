@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// One line.
 #[derive(Debug)]
-pub(in crate::claude_code) struct Entry {
+pub(in crate::claude_code) struct TranscriptEntry {
     /// Its number, counted from 1.
     pub line: usize,
     pub fields: Object,
@@ -18,7 +18,7 @@ const WRITTEN_BY_HOST: [&str; 4] =
 
 /// What a user's line without a tool's result says.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::claude_code) enum Said {
+pub(in crate::claude_code) enum UserLine {
     /// What was asked, as it was typed.
     Prompt(String),
     /// What is left of the conversation after a compaction.
@@ -35,7 +35,7 @@ pub(in crate::claude_code) enum Said {
 
 /// What became of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::claude_code) enum Fate {
+pub(in crate::claude_code) enum CallFate {
     Done,
     Failed,
     /// A hook, a rule or a person did not let it run, or a person stopped it.
@@ -44,7 +44,7 @@ pub(in crate::claude_code) enum Fate {
     Refused,
 }
 
-impl Entry {
+impl TranscriptEntry {
     /// Returns a text of the line; empty text counts as none.
     pub fn text(&self, name: &str) -> Option<&str> {
         text_of(&self.fields, name)
@@ -91,24 +91,24 @@ impl Entry {
     }
 
     /// Returns what a user's line says.
-    pub fn said(&self) -> Said {
+    pub fn said(&self) -> UserLine {
         let content = self.message().and_then(|message| message.get("content"));
         let text = content.map(plain_text).unwrap_or_default();
         if self.flag("isCompactSummary") {
-            return Said::Summary(text);
+            return UserLine::Summary(text);
         }
         // Later versions say who has written a prompt; no other line has that.
         if self.text("promptSource").is_some() {
-            return Said::Prompt(text);
+            return UserLine::Prompt(text);
         }
         if text.starts_with("Stop hook feedback:") {
-            return Said::StopFeedback;
+            return UserLine::StopFeedback;
         }
         if self.flag("isMeta") || self.flag("isVisibleInTranscriptOnly") || text.is_empty() {
-            return Said::Nothing;
+            return UserLine::Nothing;
         }
         if text.starts_with("[Request interrupted by user") {
-            return Said::Interruption;
+            return UserLine::Interruption;
         }
         let command = || {
             let name = between(&text, "<command-name>", "</command-name>")?;
@@ -118,17 +118,17 @@ impl Entry {
         // What the host carries out itself has the name first, what it sends on the message.
         if text.starts_with("<command-name>") {
             let (name, arguments) = command().unwrap_or_default();
-            return Said::Command { name, arguments };
+            return UserLine::Command { name, arguments };
         }
         if text.starts_with("<command-message>")
             && let Some((name, arguments)) = command()
         {
-            return Said::Prompt(format!("{name} {arguments}").trim_end().to_owned());
+            return UserLine::Prompt(format!("{name} {arguments}").trim_end().to_owned());
         }
         if WRITTEN_BY_HOST.into_iter().any(|start| text.starts_with(start)) {
-            return Said::Nothing;
+            return UserLine::Nothing;
         }
-        Said::Prompt(text)
+        UserLine::Prompt(text)
     }
 
     /// Returns the prompt that a hook blocked, if the line tells of one.
@@ -162,25 +162,25 @@ impl Entry {
     }
 
     /// Returns what became of a call, as one of this line's results tells.
-    pub fn fate(&self, result: &Object, tool: &str) -> Fate {
+    pub fn fate(&self, result: &Object, tool: &str) -> CallFate {
         if result.get("is_error") != Some(&Value::Bool(true)) {
-            return Fate::Done;
+            return CallFate::Done;
         }
         let decision = self.fields.get("permissionDecision").and_then(|told| told.get("decision"));
         if self.text("toolDenialKind").is_some() || decision.is_some_and(|told| told == "reject") {
-            return Fate::Denied;
+            return CallFate::Denied;
         }
         if decision.is_some() {
-            return Fate::Failed;
+            return CallFate::Failed;
         }
         // Earlier versions say it only in the words for the model.
         let told = result.get("content").map(plain_text).unwrap_or_default();
         if told.starts_with("<tool_use_error>") {
-            Fate::Refused
+            CallFate::Refused
         } else if tells_of_denial(&told, tool) {
-            Fate::Denied
+            CallFate::Denied
         } else {
-            Fate::Failed
+            CallFate::Failed
         }
     }
 

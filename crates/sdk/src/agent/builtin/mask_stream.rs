@@ -43,7 +43,7 @@ impl MaskSecrets {
 
 fn hook(name: String, detector: Detector) -> StreamHook {
     let hook = StreamHook::with_end(name, move || {
-        let mut waiting = Waiting { detector: detector.clone(), text: String::new() };
+        let mut waiting = HeldText { detector: detector.clone(), text: String::new() };
         Box::new(move |piece, is_last| {
             let mut shown = String::new();
             for letter in piece.chars() {
@@ -60,12 +60,12 @@ fn hook(name: String, detector: Detector) -> StreamHook {
 }
 
 /// What waits to be shown.
-struct Waiting {
+struct HeldText {
     detector: Detector,
     text: String,
 }
 
-impl Waiting {
+impl HeldText {
     fn take(&mut self, letter: char, shown: &mut String) {
         self.text.push(letter);
         if self.text.len() >= MOST_WAITING {

@@ -20,7 +20,7 @@ pub struct RateLimited {
     pub retry_after: Duration,
 }
 
-type Key = dyn Fn(&HookContext) -> String + Send + Sync;
+type LimitKey = dyn Fn(&HookContext) -> String + Send + Sync;
 
 /// Limits how often an agent runs; made by [`rate_limit`].
 #[derive(Clone)]
@@ -30,7 +30,7 @@ pub struct RateLimit {
     most: usize,
     per: Duration,
     remembered: usize,
-    key: Arc<Key>,
+    key: Arc<LimitKey>,
 }
 
 /// Lets at most so many runs begin in any span of this length, for each user; where no user is

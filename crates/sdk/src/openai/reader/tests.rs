@@ -11,7 +11,7 @@ type Read = (Vec<ModelEvent>, Option<ModelError>);
 
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Read {
     let secrets = Arc::new(Secrets::new(Some("sk-secret"), std::iter::empty()));
-    let (mut reader, mut events) = (Reader::new(200, LIMIT, secrets), VecDeque::new());
+    let (mut reader, mut events) = (BodyReader::new(200, LIMIT, secrets), VecDeque::new());
     for piece in pieces {
         if let Err(error) = reader.feed(piece, &mut events) {
             return (events.into(), Some(error));

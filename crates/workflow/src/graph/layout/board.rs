@@ -1,11 +1,11 @@
 //! Rows become places.
 
-use super::order::{Item, Link, Order, Port, Unit};
-use super::ways::{Band, Cell, Placed};
-use super::{Drawn, Place, Plan, Point, Sizes};
-use crate::definition::{Definition, StageDefinition};
+use super::edges::{GatedBox, PlacedUnits, RowBand};
+use super::order::{Arrow, Port, RowItem, RowOrder, Unit};
+use super::{DiagramLayout, Drawn, Point, Rect, Sizes};
+use crate::definition::{StageDefinition, WorkflowDefinition};
 use crate::graph::{approval, gate_lines};
-use crate::words::When;
+use crate::vocabulary::When;
 
 /// Between two rows.
 const ROW_GAP: i32 = 60;
@@ -36,19 +36,19 @@ struct Shape {
 
 /// Everything that gets a place.
 pub struct Board<'all, 'sizes> {
-    definition: &'all Definition,
+    definition: &'all WorkflowDefinition,
     sizes: &'sizes Sizes<'sizes>,
     units: Vec<Unit<'all>>,
-    links: Vec<Link>,
-    rows: Vec<Vec<Item>>,
+    links: Vec<Arrow>,
+    rows: Vec<Vec<RowItem>>,
     shapes: Vec<Shape>,
 }
 
 impl<'all, 'sizes> Board<'all, 'sizes> {
     pub fn new(
-        definition: &'all Definition,
+        definition: &'all WorkflowDefinition,
         sizes: &'sizes Sizes<'sizes>,
-        Order { units, links, rows }: Order<'all>,
+        RowOrder { units, links, rows }: RowOrder<'all>,
     ) -> Self {
         let mut board = Self { definition, sizes, units, links, rows, shapes: Vec::new() };
         board.shapes = board.units.iter().map(|unit| board.shape(unit)).collect();
@@ -81,29 +81,29 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
         }
     }
 
-    fn item_width(&self, item: Item) -> i32 {
+    fn item_width(&self, item: RowItem) -> i32 {
         match item {
-            Item::Unit(unit) => self.shapes[unit].width,
-            Item::Pass(_) => PASS,
+            RowItem::Unit(unit) => self.shapes[unit].width,
+            RowItem::Pass(_) => PASS,
         }
     }
 
-    fn row_width(&self, row: &[Item]) -> i32 {
+    fn row_width(&self, row: &[RowItem]) -> i32 {
         let widths: i32 = row.iter().map(|item| self.item_width(*item) + GAP).sum();
         widths - GAP
     }
 
     /// Finds a place for everything.
-    pub fn plan(&self, (left, top): Point) -> Plan<'all> {
+    pub fn plan(&self, (left, top): Point) -> DiagramLayout<'all> {
         let mut back = self.back();
         let lanes = i32::try_from(back.len()).unwrap_or_default();
         let left_of_all = if lanes == 0 { left } else { left + lanes * LANE + 56 };
         let width = self.rows.iter().map(|row| self.row_width(row)).max().unwrap_or(0);
         let placed = self.place(left_of_all, width, top);
-        let mut plan = Plan {
+        let mut plan = DiagramLayout {
             right: left_of_all + width,
             bottom: placed.bands.last().map_or(top, |band| band.bottom),
-            ..Plan::default()
+            ..DiagramLayout::default()
         };
         for (number, unit) in self.units.iter().enumerate() {
             if let Some(name) = unit.group {
@@ -127,13 +127,13 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
         let links = self.links.iter().enumerate();
         plan.arrows.extend(links.map(|(number, link)| placed.arrow(number, link)));
         let rows =
-            |link: &Link| placed.row_of[link.from.unit].abs_diff(placed.row_of[link.to.unit]);
+            |link: &Arrow| placed.row_of[link.from.unit].abs_diff(placed.row_of[link.to.unit]);
         // The longer way is further out.
         back.sort_by_key(|(_, link)| std::cmp::Reverse(rows(link)));
         for (lane, (why, link)) in (0..).zip(&back) {
             let first = |port: Port| {
                 let row = &self.rows[placed.row_of[port.unit]];
-                row.first() == Some(&Item::Unit(port.unit)) && port.member.unwrap_or(0) == 0
+                row.first() == Some(&RowItem::Unit(port.unit)) && port.member.unwrap_or(0) == 0
             };
             let ends = (first(link.from), first(link.to));
             plan.back.push((why, placed.back(link, ends, left + lane * LANE, lane)));
@@ -141,11 +141,11 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
         plan
     }
 
-    fn place(&self, left: i32, width: i32, top: i32) -> Placed {
-        let mut placed = Placed {
+    fn place(&self, left: i32, width: i32, top: i32) -> PlacedUnits {
+        let mut placed = PlacedUnits {
             bands: Vec::new(),
             row_of: vec![0; self.units.len()],
-            units: vec![Place::default(); self.units.len()],
+            units: vec![Rect::default(); self.units.len()],
             members: vec![Vec::new(); self.units.len()],
             passes: Vec::new(),
         };
@@ -153,8 +153,8 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
         let mut y = top;
         for (number, row) in self.rows.iter().enumerate() {
             let units = row.iter().filter_map(|item| match item {
-                Item::Unit(unit) => Some(&self.shapes[*unit]),
-                Item::Pass(_) => None,
+                RowItem::Unit(unit) => Some(&self.shapes[*unit]),
+                RowItem::Pass(_) => None,
             });
             let above = units.clone().map(|shape| shape.above).max().unwrap_or(0);
             let below = units.map(|shape| shape.below).max().unwrap_or(0);
@@ -162,11 +162,11 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
             let mut x = left + (width - self.row_width(row)) / 2;
             for item in row {
                 match item {
-                    Item::Pass(link) => placed.passes.push((*link, number, x + PASS / 2)),
-                    Item::Unit(unit) => {
+                    RowItem::Pass(link) => placed.passes.push((*link, number, x + PASS / 2)),
+                    RowItem::Unit(unit) => {
                         let shape = &self.shapes[*unit];
                         placed.row_of[*unit] = number;
-                        placed.units[*unit] = Place {
+                        placed.units[*unit] = Rect {
                             x,
                             y: line - shape.above,
                             width: shape.width,
@@ -177,20 +177,20 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
                 }
                 x += self.item_width(*item) + GAP;
             }
-            placed.bands.push(Band { top: y, bottom: line + height + below });
+            placed.bands.push(RowBand { top: y, bottom: line + height + below });
             y = line + height + below + ROW_GAP;
         }
         placed
     }
 
     /// Returns the boxes of a unit, with their gates.
-    fn cells(&self, unit: usize, (x, y): Point) -> Vec<Cell> {
+    fn cells(&self, unit: usize, (x, y): Point) -> Vec<GatedBox> {
         let shape = &self.shapes[unit];
         let (width, height) = (shape.each, self.sizes.height);
         let cells = (0..).zip(&self.units[unit].members).map(|(number, stage)| {
             let x = x + shape.frame + number * (width + GAP);
-            let place = Place { x, y, width, height };
-            let gate = self.gate(stage).map(|(width, height)| Place {
+            let place = Rect { x, y, width, height };
+            let gate = self.gate(stage).map(|(width, height)| Rect {
                 x: place.middle() - width / 2,
                 y: match approval(stage) {
                     Some(When::Before) => place.y - GATE_GAP - height,
@@ -199,7 +199,7 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
                 width,
                 height,
             });
-            Cell { place, gate }
+            GatedBox { place, gate }
         });
         cells.collect()
     }
@@ -212,7 +212,7 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
     }
 
     /// Returns what is done again, and why.
-    fn back(&self) -> Vec<(&'static str, Link)> {
+    fn back(&self) -> Vec<(&'static str, Arrow)> {
         let mut all = Vec::new();
         if let Some(qa) = &self.definition.qa
             && let Some(from) = self.port(&qa.stage.text)
@@ -222,19 +222,19 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
                 |stage: &&StageDefinition| named.iter().any(|one| one.name.text == stage.name.text);
             for (unit, one) in self.units.iter().enumerate() {
                 if one.members.iter().all(&is_named) {
-                    all.push(("fix", Link { from, to: Port { unit, member: None } }));
+                    all.push(("fix", Arrow { from, to: Port { unit, member: None } }));
                     continue;
                 }
                 let members = one.members.iter().enumerate().filter(|(_, stage)| is_named(stage));
                 all.extend(members.map(|(member, _)| {
-                    ("fix", Link { from, to: Port { unit, member: Some(member) } })
+                    ("fix", Arrow { from, to: Port { unit, member: Some(member) } })
                 }));
             }
         }
         for stage in &self.definition.stages {
             let to = stage.rollback_to.as_ref().and_then(|to| self.port(&to.text));
             if let (Some(from), Some(to)) = (self.port(&stage.name.text), to) {
-                all.push(("rollback", Link { from, to }));
+                all.push(("rollback", Arrow { from, to }));
             }
         }
         all.retain(|(_, link)| link.from.unit != link.to.unit);

@@ -1,6 +1,6 @@
 //! What stands in which row, and in which order.
 
-use crate::definition::{Definition, StageDefinition};
+use crate::definition::{StageDefinition, WorkflowDefinition};
 
 /// So many times the boxes of a row are put in order.
 const SWEEPS: usize = 6;
@@ -19,27 +19,27 @@ pub struct Port {
 }
 
 /// An arrow from one to what comes after it.
-pub struct Link {
+pub struct Arrow {
     pub from: Port,
     pub to: Port,
 }
 
 /// What has a place in a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Item {
+pub enum RowItem {
     Unit(usize),
     Pass(usize),
 }
 
 /// What stands where, before it has a place.
-pub struct Order<'all> {
+pub struct RowOrder<'all> {
     pub units: Vec<Unit<'all>>,
-    pub links: Vec<Link>,
-    pub rows: Vec<Vec<Item>>,
+    pub links: Vec<Arrow>,
+    pub rows: Vec<Vec<RowItem>>,
 }
 
 /// Puts everything in order.
-pub fn order(definition: &Definition) -> Order<'_> {
+pub fn order(definition: &WorkflowDefinition) -> RowOrder<'_> {
     let mut units = units(definition, true);
     let mut links = links(definition, &units);
     let (mut rows, is_ordered) = row_numbers(units.len(), &links);
@@ -51,10 +51,10 @@ pub fn order(definition: &Definition) -> Order<'_> {
     }
     links.retain(|link| rows[link.from.unit] < rows[link.to.unit]);
     let rows = in_order(&rows, &links);
-    Order { units, links, rows }
+    RowOrder { units, links, rows }
 }
 
-fn units(definition: &Definition, is_grouped: bool) -> Vec<Unit<'_>> {
+fn units(definition: &WorkflowDefinition, is_grouped: bool) -> Vec<Unit<'_>> {
     let mut units: Vec<Unit<'_>> = Vec::new();
     for stage in &definition.stages {
         let group = stage.group.as_ref().map(|name| name.text.as_str()).filter(|_| is_grouped);
@@ -67,7 +67,7 @@ fn units(definition: &Definition, is_grouped: bool) -> Vec<Unit<'_>> {
 }
 
 /// Returns the arrows: one between two units if all of one come after all of the other.
-fn links(definition: &Definition, units: &[Unit<'_>]) -> Vec<Link> {
+fn links(definition: &WorkflowDefinition, units: &[Unit<'_>]) -> Vec<Arrow> {
     let mut links = Vec::new();
     for (to, later) in units.iter().enumerate() {
         for (from, earlier) in units.iter().enumerate() {
@@ -87,16 +87,16 @@ fn links(definition: &Definition, units: &[Unit<'_>]) -> Vec<Link> {
             let is_all = |before: &Vec<usize>| before.len() == earlier.members.len();
             let whole = Port { unit: from, member: None };
             if before.iter().all(is_all) {
-                links.push(Link { from: whole, to: Port { unit: to, member: None } });
+                links.push(Arrow { from: whole, to: Port { unit: to, member: None } });
                 continue;
             }
             for (member, before) in before.iter().enumerate() {
                 let to = Port { unit: to, member: Some(member) };
                 if is_all(before) {
-                    links.push(Link { from: whole, to });
+                    links.push(Arrow { from: whole, to });
                 } else {
                     let one = |at: &usize| Port { unit: from, member: Some(*at) };
-                    links.extend(before.iter().map(|at| Link { from: one(at), to }));
+                    links.extend(before.iter().map(|at| Arrow { from: one(at), to }));
                 }
             }
         }
@@ -105,7 +105,7 @@ fn links(definition: &Definition, units: &[Unit<'_>]) -> Vec<Link> {
 }
 
 /// Returns the row of every unit, and whether each is below all that it comes after.
-fn row_numbers(units: usize, links: &[Link]) -> (Vec<usize>, bool) {
+fn row_numbers(units: usize, links: &[Arrow]) -> (Vec<usize>, bool) {
     let mut rows = vec![0; units];
     for _ in 0..units {
         let known = rows.clone();
@@ -121,25 +121,25 @@ fn row_numbers(units: usize, links: &[Link]) -> (Vec<usize>, bool) {
 }
 
 /// Returns what stands in each row, so that few arrows cross.
-fn in_order(rows: &[usize], links: &[Link]) -> Vec<Vec<Item>> {
-    let mut items: Vec<Vec<Item>> = vec![Vec::new(); rows.iter().max().map_or(0, |row| row + 1)];
+fn in_order(rows: &[usize], links: &[Arrow]) -> Vec<Vec<RowItem>> {
+    let mut items: Vec<Vec<RowItem>> = vec![Vec::new(); rows.iter().max().map_or(0, |row| row + 1)];
     for (unit, row) in rows.iter().enumerate() {
-        items[*row].push(Item::Unit(unit));
+        items[*row].push(RowItem::Unit(unit));
     }
     for (number, link) in links.iter().enumerate() {
         for row in &mut items[rows[link.from.unit] + 1..rows[link.to.unit]] {
-            row.push(Item::Pass(number));
+            row.push(RowItem::Pass(number));
         }
     }
     // What a link has in a row.
     let at = |number: usize, row: usize| {
         let link = &links[number];
         if row == rows[link.from.unit] {
-            Item::Unit(link.from.unit)
+            RowItem::Unit(link.from.unit)
         } else if row == rows[link.to.unit] {
-            Item::Unit(link.to.unit)
+            RowItem::Unit(link.to.unit)
         } else {
-            Item::Pass(number)
+            RowItem::Pass(number)
         }
     };
     let is_in = |number: usize, row: usize| {
@@ -153,7 +153,7 @@ fn in_order(rows: &[usize], links: &[Link]) -> Vec<Vec<Item>> {
             } else {
                 (items.len() - 1 - step, items.len() - step)
             };
-            let wanted = |(place, item): (usize, &Item)| {
+            let wanted = |(place, item): (usize, &RowItem)| {
                 let neighbours: Vec<usize> = (0..links.len())
                     .filter(|&number| is_in(number, row) && is_in(number, other))
                     .filter(|&number| at(number, row) == *item)
@@ -172,7 +172,7 @@ fn in_order(rows: &[usize], links: &[Link]) -> Vec<Vec<Item>> {
                 }
             };
             let keys: Vec<usize> = items[row].iter().enumerate().map(wanted).collect();
-            let mut sorted: Vec<(usize, Item)> =
+            let mut sorted: Vec<(usize, RowItem)> =
                 keys.into_iter().zip(items[row].iter().copied()).collect();
             sorted.sort_by_key(|(key, _)| *key);
             items[row] = sorted.into_iter().map(|(_, item)| item).collect();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::graph::layout::{Place, Point};
+use crate::graph::layout::{Point, Rect};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -13,12 +13,12 @@ pub fn text_width(text: &str, size: i32) -> i32 {
 
 /// An SVG in the making.
 #[derive(Default)]
-pub struct Page {
+pub struct SvgPage {
     body: String,
     depth: usize,
 }
 
-impl Page {
+impl SvgPage {
     fn line(&mut self, line: &str) {
         let indent = "  ".repeat(self.depth + 1);
         let _ = writeln!(self.body, "{indent}{line}");
@@ -43,8 +43,8 @@ impl Page {
         self.line(&format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>", escaped(text)));
     }
 
-    pub fn box_of(&mut self, class: &str, place: Place, round: i32) {
-        let Place { x, y, width, height } = place;
+    pub fn box_of(&mut self, class: &str, place: Rect, round: i32) {
+        let Rect { x, y, width, height } = place;
         self.line(&format!(
             "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
              rx=\"{round}\"/>"

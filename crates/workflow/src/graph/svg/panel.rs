@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::page::{Page, text_width};
+use super::page::{SvgPage, text_width};
 use super::{CHIP, draw_chip, draw_gate, reviewed};
-use crate::definition::{Definition, ReviewDefinition};
-use crate::graph::layout::{Place, Plan, Point};
-use crate::state::State;
+use crate::definition::{ReviewDefinition, WorkflowDefinition};
+use crate::graph::layout::{DiagramLayout, Point, Rect};
+use crate::state::WorkflowState;
 
 const WIDTH: i32 = 300;
 /// Between the lines of a text.
@@ -14,11 +14,11 @@ const LINE: i32 = 17;
 
 /// Draws the panel; returns its right lower corner.
 pub fn draw(
-    page: &mut Page,
-    definition: &Definition,
-    state: Option<&State>,
+    page: &mut SvgPage,
+    definition: &WorkflowDefinition,
+    state: Option<&WorkflowState>,
     (x, top): Point,
-    plan: &Plan<'_>,
+    plan: &DiagramLayout<'_>,
 ) -> Point {
     let mut y = top;
     let mut right = x + WIDTH;
@@ -36,12 +36,12 @@ pub fn draw(
 
 /// Draws a review: who reviews, and when.
 fn draw_review(
-    page: &mut Page,
-    definition: &Definition,
+    page: &mut SvgPage,
+    definition: &WorkflowDefinition,
     number: usize,
     review: &ReviewDefinition,
     (x, y): Point,
-) -> Place {
+) -> Rect {
     let name = &review.name.text;
     let agent = &review.agent.text;
     let names = text_width(name, 14).max(text_width(agent, 12)) + 64;
@@ -60,7 +60,7 @@ fn draw_review(
         lines.push("when an agent requests it".to_owned());
     }
     let height = 66 + LINE * i32::try_from(lines.len()).unwrap_or(0);
-    let place = Place { x, y, width, height };
+    let place = Rect { x, y, width, height };
     page.open();
     page.box_of("review", place, 22);
     draw_chip(page, "chip", (x + 20 + CHIP, y + 30), number);
@@ -90,16 +90,16 @@ fn wrapped(text: &str, width: i32) -> Vec<String> {
 
 /// Says what the signs mean that are in the picture; returns where that ends.
 fn draw_signs(
-    page: &mut Page,
-    definition: &Definition,
-    state: Option<&State>,
+    page: &mut SvgPage,
+    definition: &WorkflowDefinition,
+    state: Option<&WorkflowState>,
     (x, top): Point,
-    plan: &Plan<'_>,
+    plan: &DiagramLayout<'_>,
 ) -> i32 {
     page.text("part", (x, top + 12), "Legend");
     let mut y = top + 40;
-    let sign = |y: i32| Place { x, y: y - 9, width: 36, height: 18 };
-    let mut say = |page: &mut Page, words: &str| {
+    let sign = |y: i32| Rect { x, y: y - 9, width: 36, height: 18 };
+    let mut say = |page: &mut SvgPage, words: &str| {
         page.text("small", (x + 50, y + 4), words);
         y += 28;
         y - 28

@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::Signal;
-use super::artifacts::Made;
-use crate::definition::{Definition, QaRule, StageDefinition};
+use super::ValidSignal;
+use super::artifacts::ValidArtifact;
+use crate::definition::{QaRule, StageDefinition, WorkflowDefinition};
 use crate::findings::Findings;
 use crate::machine::draft::Draft;
-use crate::refusal::Refusal;
-use crate::schemas::Kind;
-use crate::words::{QaVerdict, Severity, StageStatus};
+use crate::refusal::WorkflowRefusal;
+use crate::schemas::ArtifactKind;
+use crate::vocabulary::{QaVerdict, Severity, StageStatus};
 
 fn text(bug: &Value, key: &str) -> Option<String> {
     bug.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
 /// Returns the bugs of a report that are still there.
-fn open_bugs<'all>(report: &Made<'all>) -> Vec<&'all Value> {
+fn open_bugs<'all>(report: &ValidArtifact<'all>) -> Vec<&'all Value> {
     let bugs = report.value.get("bugs").and_then(Value::as_array);
     let is_open = |bug: &&Value| text(bug, "status").is_none_or(|status| status == "open");
     bugs.into_iter().flatten().filter(is_open).collect()
@@ -34,8 +34,8 @@ fn blocking(rule: &QaRule, open: &[&Value]) -> Vec<String> {
     open.iter().filter(is_blocking).filter_map(named).collect()
 }
 
-fn report<'all, 'made>(made: &'made [Made<'all>]) -> Option<&'made Made<'all>> {
-    made.iter().find(|one| one.kind == Some(Kind::QA))
+fn report<'all, 'made>(made: &'made [ValidArtifact<'all>]) -> Option<&'made ValidArtifact<'all>> {
+    made.iter().find(|one| one.kind == Some(ArtifactKind::QA))
 }
 
 /// Looks whether tests approve although they found a bug that blocks.
@@ -45,11 +45,11 @@ fn report<'all, 'made>(made: &'made [Made<'all>]) -> Option<&'made Made<'all>> {
 /// that it is there and that all is well. The agent can say which of the two is true, and people are
 /// asked about `needs_fixes`.
 pub fn check_tests(
-    definition: &Definition,
+    definition: &WorkflowDefinition,
     stage: &StageDefinition,
-    signal: &Signal,
-    made: &[Made<'_>],
-) -> Result<(), Refusal> {
+    signal: &ValidSignal,
+    made: &[ValidArtifact<'_>],
+) -> Result<(), WorkflowRefusal> {
     let rule = definition.qa.as_ref().filter(|rule| rule.stage.text == stage.name.text);
     let (Some(rule), Some(report), true) = (rule, report(made), signal.is_done()) else {
         return Ok(());
@@ -57,13 +57,13 @@ pub fn check_tests(
     let bugs = blocking(rule, &open_bugs(report));
     let verdict = report.text("verdict").and_then(QaVerdict::find);
     if verdict == Some(QaVerdict::Approve) && !bugs.is_empty() {
-        return Err(Refusal::OpenBugs { path: report.path.clone(), bugs });
+        return Err(WorkflowRefusal::OpenBugs { path: report.path.clone(), bugs });
     }
     Ok(())
 }
 
 /// Takes the tests' verdict in: what is too bad blocks at once.
-pub fn merge_tests(draft: &mut Draft<'_>, stage: &StageDefinition, made: &[Made<'_>]) {
+pub fn merge_tests(draft: &mut Draft<'_>, stage: &StageDefinition, made: &[ValidArtifact<'_>]) {
     let definition = draft.definition;
     let Some(rule) = &definition.qa else { return };
     let Some(report) = report(made) else { return };

@@ -2,21 +2,21 @@
 
 use serde_json::Value;
 
-use super::artifacts::{Made, artifacts, digests};
-use super::{Signal, Submission, is_owner, merge_risk};
+use super::artifacts::{ValidArtifact, artifacts, digests};
+use super::{SignalSubmission, ValidSignal, is_owner, merge_risk};
 use crate::definition::{ReviewDefinition, StageDefinition};
 use crate::findings::Findings;
 use crate::machine::draft::Draft;
-use crate::refusal::Refusal;
-use crate::words::{ReviewStatus, Verdict};
+use crate::refusal::WorkflowRefusal;
+use crate::vocabulary::{ReviewStatus, Verdict};
 
 /// Takes a reviewer's word about the stage that it was asked about.
 pub fn of_review(
     draft: &mut Draft<'_>,
     review: &ReviewDefinition,
-    signal: &Signal,
-    submission: Submission<'_>,
-) -> Result<(), Refusal> {
+    signal: &ValidSignal,
+    submission: SignalSubmission<'_>,
+) -> Result<(), WorkflowRefusal> {
     let definition = draft.definition;
     let name = &review.name.text;
     is_owner(signal, &review.agent.text)?;
@@ -26,9 +26,8 @@ pub fn of_review(
             now.is_at_gate() && asked.is_some_and(|one| one.status == ReviewStatus::InProgress)
         })
     };
-    let stage = definition.stages.iter().find(is_asked).ok_or_else(|| Refusal::NotAsked {
-        review: name.clone(),
-        stage: signal.reviewed_stage.clone(),
+    let stage = definition.stages.iter().find(is_asked).ok_or_else(|| {
+        WorkflowRefusal::NotAsked { review: name.clone(), stage: signal.reviewed_stage.clone() }
     })?;
     let asked = &stage.name.text;
     let mode = draft.state.execution_mode;
@@ -36,7 +35,7 @@ pub fn of_review(
     let told = made.iter().filter_map(|one| one.text("stage_reviewed"));
     for told in told.chain(signal.reviewed_stage.as_deref()) {
         if told != asked {
-            return Err(Refusal::OtherStage {
+            return Err(WorkflowRefusal::OtherStage {
                 review: name.clone(),
                 asked: asked.clone(),
                 told: told.to_owned(),
@@ -48,7 +47,7 @@ pub fn of_review(
         return Ok(());
     }
     let verdict = made.iter().find_map(|one| one.text("verdict").and_then(Verdict::find));
-    let verdict = verdict.ok_or_else(|| Refusal::NoVerdict(name.clone()))?;
+    let verdict = verdict.ok_or_else(|| WorkflowRefusal::NoVerdict(name.clone()))?;
     merge_risk(draft, signal, &made);
     let summary = made.iter().find_map(|one| one.text("summary")).map(str::to_owned);
     let findings = found(name, &made);
@@ -73,7 +72,7 @@ pub fn of_review(
 }
 
 /// Returns what a review found: its findings, and the policies that are not met.
-fn found(review: &str, made: &[Made<'_>]) -> Option<Findings> {
+fn found(review: &str, made: &[ValidArtifact<'_>]) -> Option<Findings> {
     let report = made.iter().find(|one| one.text("verdict").is_some())?;
     let list = |key: &str| report.value.get(key).and_then(Value::as_array).into_iter().flatten();
     let is_broken = |policy: &&Value| {

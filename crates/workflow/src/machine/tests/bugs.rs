@@ -36,7 +36,7 @@ fn bad_bugs_and_major_issues_block() {
         assert_eq!(run.state.status, WorkflowStatus::Blocked);
         let anyway =
             choose(&run.definition, &run.state, "qa_testing", Decision::DeployAnyway, kim("now"));
-        assert!(matches!(anyway, Err(Refusal::NothingAsked { .. })));
+        assert!(matches!(anyway, Err(WorkflowRefusal::NothingAsked { .. })));
         run.choose("qa_testing", Decision::Fix);
         assert_eq!(run.next(), ["backend_engineer", "ai_engineer"]);
     }
@@ -59,7 +59,7 @@ fn about_other_bugs_a_person_chooses() {
     assert_eq!(run.effects.ask, [("qa_testing".to_owned(), Asks::Choice)]);
     // It is not a matter of yes or no.
     let yes = approve(&run.definition, &run.state, "qa_testing", kim("fine"));
-    assert!(matches!(yes, Err(Refusal::NothingAsked { .. })));
+    assert!(matches!(yes, Err(WorkflowRefusal::NothingAsked { .. })));
 
     let mut fixed = run.clone();
     fixed.choose("qa_testing", Decision::Fix);
@@ -82,7 +82,7 @@ fn about_other_bugs_a_person_chooses() {
     assert_eq!(ended.state.status, WorkflowStatus::Aborted);
     assert!(ended.next().is_empty());
     let signal = ended.signal("deployment");
-    let over = Err(Refusal::Over(WorkflowStatus::Aborted));
+    let over = Err(WorkflowRefusal::Over(WorkflowStatus::Aborted));
     assert_eq!(ended.try_send(&signal), over);
 }
 

@@ -101,5 +101,5 @@ fn a_state_of_another_definition_is_not_changed() {
     let one = run.effects.invoke[0].clone();
     run.definition.stages.pop();
     let refused = lost(&run.definition, &run.state, &one, "gone", time(1));
-    assert!(matches!(refused, Err(Refusal::OtherDefinition(_))));
+    assert!(matches!(refused, Err(WorkflowRefusal::OtherDefinition(_))));
 }

@@ -56,11 +56,11 @@ fn who_is_not_asked_decides_nothing() {
         choose(definition, state, "requirements", Decision::Fix, kim("")),
         choose(definition, state, "requirements", Decision::Approved, kim("")),
     ] {
-        assert!(matches!(refused, Err(Refusal::NothingAsked { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(WorkflowRefusal::NothingAsked { .. })), "{refused:?}");
     }
     let unknown = approve(definition, state, "marketing", kim(""));
     let unknown = unknown.unwrap_err();
-    assert!(matches!(&unknown, Refusal::UnknownStage { name, .. } if name == "marketing"));
+    assert!(matches!(&unknown, WorkflowRefusal::UnknownStage { name, .. } if name == "marketing"));
     assert!(unknown.hint().starts_with("available: requirements, architecture, "), "{unknown:?}");
 }
 
@@ -68,11 +68,11 @@ fn who_is_not_asked_decides_nothing() {
 fn somebody_decides() {
     let mut run = Run::new("feature", "low");
     run.done("requirements");
-    let nobody = Choice { by: " ", note: None, at: time(1) };
+    let nobody = PersonDecision { by: " ", note: None, at: time(1) };
     let refused = approve(&run.definition, &run.state, "requirements", nobody);
-    assert_eq!(refused.unwrap_err(), Refusal::Nobody);
+    assert_eq!(refused.unwrap_err(), WorkflowRefusal::Nobody);
     let refused = abort(&run.definition, &run.state, nobody);
-    assert_eq!(refused.unwrap_err(), Refusal::Nobody);
+    assert_eq!(refused.unwrap_err(), WorkflowRefusal::Nobody);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn going_back_takes_all_back_that_came_after() {
     assert_eq!(run.next().len(), 3);
     // What an agent says that still works on what was taken back is refused.
     let late = run.signal("qa_testing");
-    assert!(matches!(run.try_send(&late), Err(Refusal::NotCurrent { .. })));
+    assert!(matches!(run.try_send(&late), Err(WorkflowRefusal::NotCurrent { .. })));
 }
 
 #[test]
@@ -100,5 +100,5 @@ fn what_is_over_cannot_be_ended() {
     let mut run = at_deployment();
     run.approve("deployment").done("deployment");
     let refused = abort(&run.definition, &run.state, kim("no"));
-    assert_eq!(refused.unwrap_err(), Refusal::Over(WorkflowStatus::Completed));
+    assert_eq!(refused.unwrap_err(), WorkflowRefusal::Over(WorkflowStatus::Completed));
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::machine::gate::{needs_approval, reviews};
-use crate::words::{ReviewStatus, Verdict, When};
+use crate::vocabulary::{ReviewStatus, Verdict, When};
 
 /// Something that may happen next.
 #[derive(Clone, Debug)]
@@ -149,7 +149,7 @@ impl Walk {
         }
     }
 
-    fn take(&mut self, after: Result<(State, Effects), Refusal>) {
+    fn take(&mut self, after: Result<(WorkflowState, WorkflowEffects), WorkflowRefusal>) {
         if let Ok((state, effects)) = after {
             self.run.take(state, effects);
         }
@@ -157,7 +157,7 @@ impl Walk {
 
     fn decide(&mut self, stage: &str, what: u8) {
         let (definition, state) = (&self.run.definition, &self.run.state);
-        let choice = Choice { by: "kim", note: Some("so"), at: self.now };
+        let choice = PersonDecision { by: "kim", note: Some("so"), at: self.now };
         let after = match what {
             0..=4 => approve(definition, state, stage, choice),
             5 => reject(definition, state, stage, choice),
@@ -205,13 +205,13 @@ impl Walk {
         }
     }
 
-    fn laws(&self, before: &State) {
+    fn laws(&self, before: &WorkflowState) {
         let Run { definition, state, .. } = &self.run;
         assert_eq!(state.revision, before.revision + u64::from(state != before));
         assert!(state.updated_at >= before.updated_at);
         // What is written down is what is read.
         let written = serde_json::to_string(state).unwrap();
-        let read = State::read(&serde_json::from_str(&written).unwrap());
+        let read = WorkflowState::read(&serde_json::from_str(&written).unwrap());
         assert_eq!(read.as_ref(), Ok(state));
         let once: BTreeSet<&String> = state.signals.iter().collect();
         assert_eq!(once.len(), state.signals.len());

@@ -100,7 +100,7 @@ fn a_review_without_a_verdict_is_refused() {
     run.done("requirements");
     let signal = run.signal("safety_review");
     let refused = run.try_send(&signal).unwrap_err();
-    assert_eq!(refused, Refusal::NoVerdict("safety_review".to_owned()));
+    assert_eq!(refused, WorkflowRefusal::NoVerdict("safety_review".to_owned()));
 }
 
 #[test]
@@ -199,16 +199,16 @@ fn a_reviewer_looks_at_one_stage_at_a_time() {
 fn a_review_that_nobody_asked_for_or_of_another_stage_is_refused() {
     let mut run = Run::new("feature", "medium");
     let signal = run.signal("safety_review");
-    assert!(matches!(run.try_send(&signal), Err(Refusal::NotAsked { .. })));
+    assert!(matches!(run.try_send(&signal), Err(WorkflowRefusal::NotAsked { .. })));
     run.done("requirements").set("safety-review.json", "stage_reviewed", json!("architecture"));
     let signal = run.signal("safety_review");
-    assert!(matches!(run.try_send(&signal), Err(Refusal::OtherStage { .. })));
+    assert!(matches!(run.try_send(&signal), Err(WorkflowRefusal::OtherStage { .. })));
     run.set("safety-review.json", "stage_reviewed", json!("requirements"));
     let mut signal = run.signal("safety_review");
     signal["reviewed_stage"] = json!("architecture");
-    assert!(matches!(run.try_send(&signal), Err(Refusal::OtherStage { .. })));
+    assert!(matches!(run.try_send(&signal), Err(WorkflowRefusal::OtherStage { .. })));
     signal["agent"] = json!("governance_agent");
-    assert!(matches!(run.try_send(&signal), Err(Refusal::NotOwner { .. })));
+    assert!(matches!(run.try_send(&signal), Err(WorkflowRefusal::NotOwner { .. })));
 }
 
 #[test]

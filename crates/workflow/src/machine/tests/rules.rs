@@ -15,7 +15,7 @@ fn a_gate_that_is_taken_away_is_noticed_by_whoever_goes_on() {
     run.done("requirements");
     without_approval(&mut run);
     let signal = run.signal("architecture");
-    assert_eq!(run.try_send(&signal), Err(Refusal::OtherRules));
+    assert_eq!(run.try_send(&signal), Err(WorkflowRefusal::OtherRules));
     let (definition, state) = (&run.definition, &run.state);
     for refused in [
         approve(definition, state, "requirements", kim("")),
@@ -25,9 +25,9 @@ fn a_gate_that_is_taken_away_is_noticed_by_whoever_goes_on() {
         rollback(definition, state, "requirements", kim("")),
         abort(definition, state, kim("")),
     ] {
-        assert_eq!(refused, Err(Refusal::OtherRules));
+        assert_eq!(refused, Err(WorkflowRefusal::OtherRules));
     }
-    assert!(Refusal::OtherRules.hint().contains("anyhook workflow reset --rules"));
+    assert!(WorkflowRefusal::OtherRules.hint().contains("anyhook workflow reset --rules"));
 }
 
 #[test]
@@ -36,8 +36,8 @@ fn a_person_takes_the_rules_as_they_are_now() {
     run.done("requirements");
     without_approval(&mut run);
     run.definition.stages[1].agent.text = "ai_engineer".to_owned();
-    let nobody = Choice { by: " ", note: None, at: time(1) };
-    assert_eq!(accept_rules(&run.definition, &run.state, nobody), Err(Refusal::Nobody));
+    let nobody = PersonDecision { by: " ", note: None, at: time(1) };
+    assert_eq!(accept_rules(&run.definition, &run.state, nobody), Err(WorkflowRefusal::Nobody));
     let (state, effects) = accept_rules(&run.definition, &run.state, kim("too slow")).unwrap();
     run.take(state, effects);
     let told = &run.effects.told[0];
@@ -56,10 +56,10 @@ fn other_stages_cannot_be_accepted_and_an_end_is_an_end() {
     let mut run = Run::new("feature", "low");
     let (state, _) = abort(&run.definition, &run.state, kim("")).unwrap();
     let over = accept_rules(&run.definition, &state, kim("")).unwrap_err();
-    assert_eq!(over, Refusal::Over(WorkflowStatus::Aborted));
+    assert_eq!(over, WorkflowRefusal::Over(WorkflowStatus::Aborted));
     run.definition.stages.pop();
     let refused = accept_rules(&run.definition, &run.state, kim(""));
-    assert!(matches!(refused, Err(Refusal::OtherDefinition(_))));
+    assert!(matches!(refused, Err(WorkflowRefusal::OtherDefinition(_))));
 }
 
 #[test]

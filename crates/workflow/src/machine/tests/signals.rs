@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::refusal::Wrong;
+use crate::refusal::ArtifactDefect;
 
 fn at_architecture(mode: &str) -> Run {
     let mut run = Run::new(mode, "low");
@@ -12,7 +12,7 @@ fn at_architecture(mode: &str) -> Run {
 }
 
 /// Sends a signal that must be refused; the state stays as it is.
-fn refused(run: &mut Run, signal: &Value) -> Refusal {
+fn refused(run: &mut Run, signal: &Value) -> WorkflowRefusal {
     let before = run.state.clone();
     let refusal = run.try_send(signal).unwrap_err();
     assert_eq!(run.state, before);
@@ -29,21 +29,23 @@ fn what_is_wrong_first_is_told_first() {
     let mut signal = valid.clone();
     signal["status"] = json!("maybe");
     signal["agent"] = json!("qa_engineer");
-    let Refusal::Signal(faults) = refused(&mut run, &signal) else { panic!() };
+    let WorkflowRefusal::Signal(faults) = refused(&mut run, &signal) else { panic!() };
     assert_eq!(faults[0].pointer, "/status");
     signal["status"] = json!("completed");
-    assert!(matches!(refused(&mut run, &signal), Refusal::NotOwner { .. }));
+    assert!(matches!(refused(&mut run, &signal), WorkflowRefusal::NotOwner { .. }));
     signal["agent"] = json!("system_architect");
-    let Refusal::NotCurrent { current, status, .. } = refused(&mut run, &signal) else { panic!() };
+    let WorkflowRefusal::NotCurrent { current, status, .. } = refused(&mut run, &signal) else {
+        panic!()
+    };
     assert_eq!((current, status), (vec!["requirements".to_owned()], StageStatus::Pending));
     signal = run.signal("requirements");
     signal["output_artifacts"] = json!(["ARTIFACTS/product-manager/surprise.json"]);
-    assert!(matches!(refused(&mut run, &signal), Refusal::NoSchema { .. }));
+    assert!(matches!(refused(&mut run, &signal), WorkflowRefusal::NoSchema { .. }));
     signal["output_artifacts"] = json!([]);
-    assert!(matches!(refused(&mut run, &signal), Refusal::MissingArtifact { .. }));
+    assert!(matches!(refused(&mut run, &signal), WorkflowRefusal::MissingArtifact { .. }));
     signal["output_artifacts"] = json!(["product-requirements-packet.json"]);
-    let Refusal::Artifacts(wrong) = refused(&mut run, &signal) else { panic!() };
-    assert!(matches!(&wrong[0].1, Wrong::Faults(all) if all[0].pointer == "/summary"));
+    let WorkflowRefusal::Artifacts(wrong) = refused(&mut run, &signal) else { panic!() };
+    assert!(matches!(&wrong[0].1, ArtifactDefect::Faults(all) if all[0].pointer == "/summary"));
     run.set("product-requirements-packet.json", "summary", json!("a shop"));
     run.send(&signal);
     assert_eq!(run.status("requirements"), "completed");
@@ -68,7 +70,7 @@ fn an_artifact_that_is_not_there_is_told() {
     let mut run = Run::new("feature", "low");
     run.files.clear();
     let signal = run.signal("requirements");
-    assert!(matches!(refused(&mut run, &signal), Refusal::Artifacts(_)));
+    assert!(matches!(refused(&mut run, &signal), WorkflowRefusal::Artifacts(_)));
 }
 
 #[test]
@@ -77,7 +79,7 @@ fn an_unknown_stage_is_told() {
     let mut signal = run.signal("requirements");
     signal["stage"] = json!("marketing");
     let refused = refused(&mut run, &signal);
-    assert!(matches!(&refused, Refusal::UnknownStage { name, .. } if name == "marketing"));
+    assert!(matches!(&refused, WorkflowRefusal::UnknownStage { name, .. } if name == "marketing"));
     assert!(
         refused
             .hint()
@@ -101,10 +103,10 @@ fn done_twice_with_another_signal_is_refused() {
     let mut run = Run::new("feature", "low");
     run.done("requirements");
     let again = run.signal("requirements");
-    let Refusal::NotCurrent { status, .. } = refused(&mut run, &again) else { panic!() };
+    let WorkflowRefusal::NotCurrent { status, .. } = refused(&mut run, &again) else { panic!() };
     assert_eq!(status, StageStatus::Completed);
     run.approve("requirements");
-    let Refusal::NotCurrent { current, .. } = refused(&mut run, &again) else { panic!() };
+    let WorkflowRefusal::NotCurrent { current, .. } = refused(&mut run, &again) else { panic!() };
     assert_eq!(current, ["architecture"]);
 }
 
@@ -115,7 +117,10 @@ fn nobody_is_done_before_their_turn() {
         run.definition.stages[1..].iter().map(|stage| stage.name.text.clone()).collect();
     for stage in later {
         let signal = run.signal(&stage);
-        assert!(matches!(refused(&mut run, &signal), Refusal::NotCurrent { .. }), "{stage}");
+        assert!(
+            matches!(refused(&mut run, &signal), WorkflowRefusal::NotCurrent { .. }),
+            "{stage}"
+        );
     }
 }
 
@@ -220,7 +225,7 @@ fn who_cannot_come_next_is_refused() {
     let mut run = at_architecture("feature");
     let mut signal = run.signal("architecture");
     signal["next_agent_required"] = json!("devops_engineer");
-    let Refusal::NotNext { possible, .. } = refused(&mut run, &signal) else { panic!() };
+    let WorkflowRefusal::NotNext { possible, .. } = refused(&mut run, &signal) else { panic!() };
     assert!(possible.contains(&"ai_engineer".to_owned()));
 }
 
@@ -238,10 +243,10 @@ fn an_artifact_of_another_mode_is_refused() {
     let mut run = at_architecture("feature");
     run.set("architecture-assessment.json", "execution_mode", json!("refactor"));
     let signal = run.signal("architecture");
-    assert!(matches!(refused(&mut run, &signal), Refusal::OtherMode { .. }));
+    assert!(matches!(refused(&mut run, &signal), WorkflowRefusal::OtherMode { .. }));
     let mut signal = run.signal("architecture");
     signal["output_artifacts"] = json!(["architecture-handover-packet.json"]);
-    assert!(matches!(refused(&mut run, &signal), Refusal::NoSchema { .. }));
+    assert!(matches!(refused(&mut run, &signal), WorkflowRefusal::NoSchema { .. }));
 }
 
 #[test]
@@ -261,32 +266,34 @@ fn a_schema_of_the_projects_own_counts() {
     let path = "ARTIFACTS/product-manager/product-requirements-packet.json";
     run.files.insert(path.to_owned(), json!({"execution_mode": "feature"}));
     let signal = run.signal("requirements");
-    assert!(matches!(refused(&mut run, &signal), Refusal::NoSchema { .. }));
-    let own = Schema::new(r#"{"required": ["execution_mode"]}"#).unwrap();
+    assert!(matches!(refused(&mut run, &signal), WorkflowRefusal::NoSchema { .. }));
+    let own = ArtifactSchema::new(r#"{"required": ["execution_mode"]}"#).unwrap();
     let schemas = OwnSchemas::from([("schemas/own.json".to_owned(), own)]);
     let send = |artifacts: &Artifacts| {
-        let submission = Submission { signal: &signal, artifacts, schemas: &schemas, at: time(1) };
+        let submission =
+            SignalSubmission { signal: &signal, artifacts, schemas: &schemas, at: time(1) };
         complete(&run.definition, &run.state, submission)
     };
     assert_eq!(send(&run.files).unwrap().0.execution_mode, Some(Mode::Feature));
     let wrong = Artifacts::from([(path.to_owned(), json!({}))]);
-    assert!(matches!(send(&wrong), Err(Refusal::Artifacts(_))));
+    assert!(matches!(send(&wrong), Err(WorkflowRefusal::Artifacts(_))));
 }
 
 #[test]
 fn without_a_mode_the_architect_cannot_be_done() {
     let text = DEFAULT.replace("schema = \"pm-output\"", "schema_file = \"schemas/own.json\"");
     let mut run = Run::with(&text, "feature", "low");
-    let schemas = OwnSchemas::from([("schemas/own.json".to_owned(), Schema::new("{}").unwrap())]);
+    let schemas =
+        OwnSchemas::from([("schemas/own.json".to_owned(), ArtifactSchema::new("{}").unwrap())]);
     let path = "ARTIFACTS/product-manager/product-requirements-packet.json";
     run.files.insert(path.to_owned(), json!({"risk_level": "low"}));
     let signal = run.signal("requirements");
     let submission =
-        Submission { signal: &signal, artifacts: &run.files, schemas: &schemas, at: time(1) };
+        SignalSubmission { signal: &signal, artifacts: &run.files, schemas: &schemas, at: time(1) };
     let (state, effects) = complete(&run.definition, &run.state, submission).unwrap();
     run.take(state, effects);
     run.approve("requirements");
     run.files.clear();
     let signal = run.signal("architecture");
-    assert_eq!(refused(&mut run, &signal), Refusal::NoMode);
+    assert_eq!(refused(&mut run, &signal), WorkflowRefusal::NoMode);
 }

@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use anyhook_model::pipeline::{Phase, PipelineView, Plan, Work};
-use anyhook_workflow::gate::Gate;
+use anyhook_model::pipeline::{PipelinePhase, PipelinePlan, PipelineView, StepWork};
+use anyhook_workflow::gate::StageGate;
 use anyhook_workflow::machine::Invocation;
-use anyhook_workflow::state::State;
+use anyhook_workflow::state::WorkflowState;
 use anyhook_workflow::supervisor::{Observer, work_of};
 use jiff::Timestamp;
 
-use crate::figures::time_of_day;
+use crate::format::time_of_day;
 use crate::ui::{Out, Tone};
 use crate::workflow::warn_of_journal;
 
 /// Tells what happens.
-pub struct Progress<'out> {
+pub struct WorkflowProgress<'out> {
     out: &'out mut Out,
     /// The revision of the state that is told of.
     revision: Option<u64>,
@@ -23,7 +23,7 @@ pub struct Progress<'out> {
     known: BTreeSet<String>,
 }
 
-impl<'out> Progress<'out> {
+impl<'out> WorkflowProgress<'out> {
     pub fn new(out: &'out mut Out) -> Self {
         Self { out, revision: None, known: BTreeSet::new() }
     }
@@ -56,9 +56,9 @@ impl<'out> Progress<'out> {
     }
 }
 
-impl Observer for Progress<'_> {
+impl Observer for WorkflowProgress<'_> {
     /// Tells what happened to the state since it was last told of.
-    fn state(&mut self, state: &State) -> io::Result<()> {
+    fn state(&mut self, state: &WorkflowState) -> io::Result<()> {
         let before = self.revision.replace(state.revision);
         let Some(before) = before else { return Ok(()) };
         for line in state.history.iter().filter(|line| line.revision > before) {
@@ -85,13 +85,13 @@ impl Observer for Progress<'_> {
     fn started(
         &mut self,
         work: &Invocation,
-        plan: &Plan,
+        plan: &PipelinePlan,
         pipeline: &PipelineView,
     ) -> io::Result<()> {
         self.known.insert(pipeline.id.to_string());
         let command = plan.steps.iter().find_map(|step| match &step.work {
-            Work::Agent(agent) => Some(agent.run.text.as_str()),
-            Work::Shell(_) => None,
+            StepWork::Agent(agent) => Some(agent.run.text.as_str()),
+            StepWork::Shell(_) => None,
         });
         let text = format!(
             "{} starts{}: {}",
@@ -113,7 +113,7 @@ impl Observer for Progress<'_> {
                 self.line(now, &place(&work), Tone::Hint, &text)?;
                 self.hint(&format!("anyhook agent attach {}", pipeline.id))?;
             }
-            if let (Phase::Waiting, Some(decision)) = (pipeline.phase, &pipeline.decision)
+            if let (PipelinePhase::Waiting, Some(decision)) = (pipeline.phase, &pipeline.decision)
                 && self.known.insert(decision.to_string())
             {
                 let why = pipeline.why.as_deref().unwrap_or("it has a question");
@@ -126,7 +126,7 @@ impl Observer for Progress<'_> {
     }
 
     /// Tells that a person is asked through the daemon.
-    fn asked(&mut self, gate: &Gate) -> io::Result<()> {
+    fn asked(&mut self, gate: &StageGate) -> io::Result<()> {
         self.line(anyhook_engine::now(), &gate.stage, Tone::Warn, &gate.question)?;
         self.hint("anyhook decision list")
     }

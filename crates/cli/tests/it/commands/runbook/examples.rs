@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhook_flow::runbook::{Format, Runbook, read, tree};
+use anyhook_flow::runbook::{Runbook, RunbookFormat, read, tree};
 
 use crate::environment;
 
@@ -20,7 +20,7 @@ fn examples() -> Vec<PathBuf> {
     files
 }
 
-fn runbook(text: &str, format: Format) -> Runbook {
+fn runbook(text: &str, format: RunbookFormat) -> Runbook {
     let reading = read(text, format);
     assert_eq!(reading.findings, []);
     reading.runbook
@@ -31,13 +31,18 @@ fn each_is_the_same_in_both_formats() {
     for file in examples() {
         let hcl = fs::read_to_string(&file).unwrap();
         let toml = fs::read_to_string(file.with_extension("toml")).unwrap();
-        assert_eq!(runbook(&hcl, Format::Hcl), runbook(&toml, Format::Toml), "{}", file.display());
+        assert_eq!(
+            runbook(&hcl, RunbookFormat::Hcl),
+            runbook(&toml, RunbookFormat::Toml),
+            "{}",
+            file.display()
+        );
         let json = |text: &str, format| {
             let mut json = tree(text, format).0.unwrap().to_json();
             json.sort_all_objects();
             json
         };
-        assert_eq!(json(&hcl, Format::Hcl), json(&toml, Format::Toml));
+        assert_eq!(json(&hcl, RunbookFormat::Hcl), json(&toml, RunbookFormat::Toml));
     }
 }
 

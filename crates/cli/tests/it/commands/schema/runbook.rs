@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use anyhook_flow::runbook::{Format, tree};
+use anyhook_flow::runbook::{RunbookFormat, tree};
 use anyhook_model::runbook_keys::{self as keys, RunbookKey};
 use anyhook_testkit::write;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn the_examples_keep_to_their_schema() {
     let mut count = 0;
     for file in fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()) {
         let extension = file.extension().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(format) = Format::of_extension(&extension) else { continue };
+        let Some(format) = RunbookFormat::of_extension(&extension) else { continue };
         let text = fs::read_to_string(&file).unwrap();
         assert_valid(&environment, "runbook", &tree(&text, format).0.unwrap().to_json());
         count += 1;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use anyhook_flow::runbook::{Format, tree};
+use anyhook_flow::runbook::{RunbookFormat, tree};
 use anyhook_workflow::definition::{keys, read};
-use anyhook_workflow::schemas::{Kind, OWN_KINDS};
-use anyhook_workflow::words::{Mode, OnFailure, Risk, Severity, When};
+use anyhook_workflow::schemas::{ArtifactKind, OWN_KINDS};
+use anyhook_workflow::vocabulary::{Mode, OnFailure, Risk, Severity, When};
 use serde_json::{Value, json};
 
 use super::{assert_valid, is_valid, schema};
@@ -14,7 +14,7 @@ use crate::environment;
 use crate::workflow::{METHOD_FOLDER, method};
 
 fn as_json(text: &str) -> Value {
-    tree(text, Format::Toml).0.unwrap().to_json()
+    tree(text, RunbookFormat::Toml).0.unwrap().to_json()
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn the_schema_has_every_key_and_word() {
     let kinds = schema.pointer("/$defs/artifact/properties/schema/enum").unwrap();
     let kinds: BTreeSet<&str> =
         kinds.as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    assert_eq!(kinds, method().kinds().map(Kind::name).collect());
+    assert_eq!(kinds, method().kinds().map(ArtifactKind::name).collect());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use anyhook_engine::journal::Journal;
 use anyhook_model::{
-    Decision, Effect, EventKind, Failure, Lost, Outcome, Record, RecordId, RunRecord,
+    Decision, Effect, EventKind, Failure, Lost, Record, RecordId, RunOutcome, RunRecord,
 };
 use anyhook_testkit::TestEnv;
 use jiff::{SignedDuration, Timestamp};
@@ -34,7 +34,7 @@ pub fn add(record: &mut Record, hook: &str, took_us: u64, decision: Decision) {
         hook: hook.to_owned(),
         folder: format!("/hooks/{hook}"),
         shadow: false,
-        outcome: Some(Outcome::Exited(0)),
+        outcome: Some(RunOutcome::Exited(0)),
         decision,
         failure: None,
         notes: Vec::new(),
@@ -73,7 +73,7 @@ fn week() -> Vec<Record> {
             lint.decision = decision;
             if number % 200 == 8 {
                 lint.decision = Decision::default();
-                lint.outcome = Some(Outcome::TimedOut(5_000));
+                lint.outcome = Some(RunOutcome::TimedOut(5_000));
                 lint.failure = Some("timed out after 5000 ms".to_owned());
                 lint.took_us = 5_000_000;
             }
@@ -103,7 +103,7 @@ fn aside_capped_and_ignored() -> Vec<Record> {
     let mut begun = record(5_000, 3_000, "codex", "make it so");
     begun.event = EventKind::AfterTool;
     add(&mut begun, "notify", 900, Decision::default());
-    begun.runs[0].outcome = Some(Outcome::Detached);
+    begun.runs[0].outcome = Some(RunOutcome::Detached);
     let mut ended = record(5_001, 3_000, "codex", "make it so");
     ended.event = EventKind::AfterTool;
     ended.of = Some(begun.id.clone());

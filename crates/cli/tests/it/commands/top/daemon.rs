@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::thread;
 
-use anyhook_testkit::needs::Need;
+use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{TestEnv, finish, require, wait_until, write};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ fn signal_daemon(environment: &TestEnv, signal: Signal) {
 
 #[test]
 fn a_permission_is_allowed_from_top() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let environment = waiting(120);
     let terminal = Terminal::open(&environment, 100, 30);
     terminal.start("USER=ann", "");
@@ -59,7 +59,7 @@ fn a_permission_is_allowed_from_top() {
 
 #[test]
 fn somebody_else_is_first() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let environment = waiting(120);
     let terminal = Terminal::open(&environment, 100, 30);
     let waits = hook(&environment, "claude-code", &permission(&environment, "touch f"));
@@ -79,7 +79,7 @@ fn somebody_else_is_first() {
 
 #[test]
 fn a_daemon_that_is_killed_is_missed_and_found_again() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let environment = waiting(120);
     // The hook process and the one that lists decisions would both start one otherwise.
     environment.run(&["daemon", "start"]);
@@ -113,7 +113,7 @@ fn a_daemon_that_is_killed_is_missed_and_found_again() {
 
 #[test]
 fn a_daemon_that_hangs_freezes_nothing() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let environment = guarded();
     environment.run(&["daemon", "start"]);
     let terminal = Terminal::open(&environment, 100, 30);
@@ -137,7 +137,7 @@ fn a_daemon_that_hangs_freezes_nothing() {
 
 #[test]
 fn a_pipeline_is_seen_its_question_answered_and_its_end_shown() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let world = World::new(
         r#"
 pipeline "release" {
@@ -257,7 +257,7 @@ fn older_daemon(environment: &TestEnv) {
 
 #[test]
 fn a_daemon_that_knows_no_pipelines_tells_the_rest() {
-    require!(Need::Program("tmux"));
+    require!(MachineNeed::Program("tmux"));
     let environment = guarded();
     older_daemon(&environment);
     let terminal = Terminal::open(&environment, 100, 30);

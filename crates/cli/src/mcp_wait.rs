@@ -1,0 +1,82 @@
+//! Waiting for an MCP server: a line on standard error says so, and a signal ends the server first.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, LazyLock};
+use std::thread;
+use std::time::Duration;
+
+use anyhook_mcp::StopHandle;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use signal_hook::low_level::emulate_default_handler;
+
+use crate::progress::WaitNotice;
+
+/// How often we look for a signal, and at the clock.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// Nobody waits longer than this for a help.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+
+/// Reads how long a server may take.
+pub fn limit(text: &str) -> Result<Duration, String> {
+    let long = crate::commands::pipeline::wait::limit(text)?;
+    if long > LONGEST { Err("must be at most 1h".to_owned()) } else { Ok(long) }
+}
+
+/// Does something that `stop` ends, and returns what comes of it.
+///
+/// Told to end by a signal, we end what goes on, and then ourselves by the same signal.
+pub fn wait<T: Send>(what: &str, stop: &StopHandle, work: impl FnOnce() -> T + Send) -> T {
+    EAR.nobody_waits.store(false, Ordering::Relaxed);
+    let (working, ended) = mpsc::channel::<()>();
+    let value = thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            let value = work();
+            // Goes with a panic, too.
+            drop(working);
+            value
+        });
+        let mut waiting = WaitNotice::new();
+        while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+            if told() == 0 {
+                waiting.say(what);
+            } else {
+                stop.now();
+            }
+        }
+        worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+    });
+    EAR.nobody_waits.store(true, Ordering::Relaxed);
+    if told() != 0 {
+        // Whoever started us is to see that it was the signal.
+        let _ = emulate_default_handler(told());
+    }
+    value
+}
+
+/// Hears signals while somebody waits; else they do what they always did.
+#[derive(Default)]
+struct SignalListener {
+    told: Arc<AtomicUsize>,
+    nobody_waits: Arc<AtomicBool>,
+}
+
+/// One for the whole process: what is registered for a signal stays.
+static EAR: LazyLock<SignalListener> = LazyLock::new(|| {
+    let ear = SignalListener::default();
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        let number = usize::try_from(signal).unwrap_or(0);
+        // Where that cannot be had, the signal does what it always did.
+        let _ = flag::register_conditional_default(signal, ear.nobody_waits.clone());
+        let _ = flag::register_usize(signal, ear.told.clone(), number);
+    }
+    ear
+});
+
+/// Returns the signal that came, or 0.
+fn told() -> i32 {
+    i32::try_from(EAR.told.load(Ordering::Relaxed)).unwrap_or(0)
+}

@@ -1,0 +1,60 @@
+//! The files that agents' hook processes read: kept equal to what the state says.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhook_engine::agent_directives;
+use anyhook_flow::DaemonState;
+use anyhook_flow::pipeline::Pipeline;
+use anyhook_model::agent_directives::{AgentDirectives, INSTRUCTIONS_VERSION};
+use anyhook_model::pipeline::StepWork;
+use anyhook_model::reaction::Verb;
+
+/// The files, as far as this daemon has written them.
+#[derive(Debug)]
+pub(super) struct DirectiveFiles {
+    /// The state folder.
+    folder: PathBuf,
+    written: BTreeMap<String, AgentDirectives>,
+}
+
+impl DirectiveFiles {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder, written: BTreeMap::new() }
+    }
+
+    /// Writes what has changed; says what cannot be written.
+    pub(super) fn update(&mut self, state: &DaemonState) -> Result<(), String> {
+        let wanted: BTreeMap<String, AgentDirectives> =
+            state.pipelines.open().filter_map(|open| of_pipeline(open, state)).collect();
+        for (agent, instructions) in &wanted {
+            if self.written.get(agent) != Some(instructions) {
+                agent_directives::write(&self.folder, instructions).map_err(|error| {
+                    format!("cannot write instructions for agent {agent}: {error}")
+                })?;
+            }
+        }
+        for agent in self.written.keys().filter(|agent| !wanted.contains_key(*agent)) {
+            // One that stays concerns an agent that is over.
+            let _ = agent_directives::remove(&self.folder, agent);
+        }
+        self.written = wanted;
+        Ok(())
+    }
+}
+
+/// Returns what the hook processes of a pipeline's present agent are to do.
+fn of_pipeline(pipeline: &Pipeline, state: &DaemonState) -> Option<(String, AgentDirectives)> {
+    let visit = pipeline.present()?;
+    let agent = visit.agent.clone()?;
+    let StepWork::Agent(plan) = &pipeline.plan.step(&visit.step)?.work else { return None };
+    let instructions = AgentDirectives {
+        v: INSTRUCTIONS_VERSION,
+        agent: agent.clone(),
+        host: plan.host.clone(),
+        session: state.agents.get(&agent).and_then(|known| known.session.clone()),
+        hold_stop: pipeline.monitor().holds_stop(),
+        ask_permission: plan.reactions.on_prompt.verb == Verb::Escalate,
+    };
+    Some((agent, instructions))
+}

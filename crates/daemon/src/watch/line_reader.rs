@@ -1,0 +1,190 @@
+//! Reading a file of lines from a position on: whole lines only, and each byte at most twice.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use anyhook_hosts::log::{LogObservation, LogState, MAX_LINE};
+
+use super::event_outlet::ReceiverGone;
+use super::locations::WatchedHost;
+use super::position::{FileHead, FileId, LogPosition};
+
+/// So much is read at once, in bytes.
+const CHUNK: usize = 64 * 1024;
+
+/// What is read at most for a file's first line, in bytes.
+const FIRST_LINE: usize = 1024 * 1024;
+
+/// Where a file is being read.
+#[derive(Debug)]
+pub(super) struct LineReader {
+    pub id: FileId,
+    pub head: FileHead,
+    /// Where the next line begins.
+    pub offset: u64,
+    /// How far its end was looked for.
+    scanned: u64,
+    /// Whether the next line is but the end of one.
+    is_cut: bool,
+    pub state: LogState,
+}
+
+/// Why reading did not go on.
+#[derive(Debug)]
+pub(super) enum ReadHalt {
+    Failed,
+    Over,
+}
+
+impl From<io::Error> for ReadHalt {
+    fn from(_: io::Error) -> Self {
+        Self::Failed
+    }
+}
+
+impl From<ReceiverGone> for ReadHalt {
+    fn from(_: ReceiverGone) -> Self {
+        Self::Over
+    }
+}
+
+impl LineReader {
+    /// Begins with the first line.
+    pub fn from_start(host: WatchedHost, name: &str, id: FileId) -> Self {
+        let state = host.0.begin_log(name);
+        Self { id, head: FileHead::default(), offset: 0, scanned: 0, is_cut: false, state }
+    }
+
+    /// Begins with the last lines; the first one still tells whose log it is.
+    pub fn from_end(host: WatchedHost, name: &str, id: FileId, file: &File, offset: u64) -> Self {
+        let mut reading = Self::from_start(host, name, id);
+        let mut start = vec![0; FIRST_LINE];
+        let got = read_up_to(file, &mut start, 0);
+        if let Some(end) = start[..got].iter().position(|byte| *byte == b'\n')
+            && let Ok(line) = str::from_utf8(&start[..end])
+        {
+            host.0.read_log_line(&mut reading.state, line);
+            reading.state.in_turn = None;
+            reading.state.waits.clear();
+        }
+        (reading.offset, reading.scanned, reading.is_cut) = (offset, offset, true);
+        reading
+    }
+
+    /// Goes on where another one was.
+    pub fn from_position(position: &LogPosition) -> Self {
+        Self {
+            id: position.file,
+            head: position.head,
+            offset: position.offset,
+            scanned: position.offset,
+            is_cut: false,
+            state: position.state.clone(),
+        }
+    }
+
+    /// Tells whether it is still the file that was read, with all that was.
+    pub fn is_same(&mut self, id: FileId, file: &File, length: u64) -> bool {
+        if id != self.id || length < self.scanned {
+            return false;
+        }
+        let mut start = [0; FileHead::LENGTH];
+        let got = read_up_to(file, &mut start, 0);
+        let known = usize::try_from(self.head.length).unwrap_or(usize::MAX);
+        let is_same =
+            start[..got].get(..known).is_some_and(|start| FileHead::of(start) == self.head)
+                || known == 0;
+        if is_same && known < got {
+            self.head = FileHead::of(&start[..got]);
+        }
+        is_same
+    }
+
+    /// Reads on, about `budget` bytes at most; tells whether there is more.
+    pub fn read_on(
+        &mut self,
+        host: WatchedHost,
+        file: &File,
+        length: u64,
+        mut budget: usize,
+        take: &mut dyn FnMut(&Self, LogObservation) -> Result<(), ReceiverGone>,
+    ) -> Result<bool, ReadHalt> {
+        let mut chunk = vec![0; CHUNK];
+        while self.scanned < length {
+            if budget == 0 {
+                return Ok(true);
+            }
+            let from = self.scanned;
+            let left = usize::try_from(length - from).unwrap_or(usize::MAX);
+            let want = CHUNK.min(left).min(budget);
+            let got = file.read_at(&mut chunk[..want], from)?;
+            if got == 0 {
+                return Ok(false);
+            }
+            budget -= got;
+            let mut start = 0;
+            while let Some(found) = chunk[start..got].iter().position(|byte| *byte == b'\n') {
+                let end = start + found;
+                let says = if self.offset < from {
+                    let (says, cost) = self.read_long(host, file, from + end as u64)?;
+                    budget = budget.saturating_sub(cost);
+                    says
+                } else {
+                    self.read_line(host, &chunk[start..end])
+                };
+                start = end + 1;
+                self.offset = from + start as u64;
+                // Where it stops, the rest of the chunk is read once more.
+                self.scanned = self.offset;
+                if let Some(says) = says {
+                    take(self, says)?;
+                }
+            }
+            self.scanned = from + got as u64;
+        }
+        Ok(false)
+    }
+
+    /// Reads a line that began before what was read last; tells what it costs.
+    fn read_long(
+        &mut self,
+        host: WatchedHost,
+        file: &File,
+        end: u64,
+    ) -> Result<(Option<LogObservation>, usize), ReadHalt> {
+        let length = usize::try_from(end - self.offset).unwrap_or(usize::MAX);
+        if length > MAX_LINE {
+            self.state.unread += u64::from(!self.is_cut);
+            self.is_cut = false;
+            return Ok((None, 0));
+        }
+        let mut line = vec![0; length];
+        file.read_exact_at(&mut line, self.offset)?;
+        Ok((self.read_line(host, &line), length))
+    }
+
+    fn read_line(&mut self, host: WatchedHost, line: &[u8]) -> Option<LogObservation> {
+        if std::mem::take(&mut self.is_cut) {
+            return None;
+        }
+        match str::from_utf8(line) {
+            Ok(line) => host.0.read_log_line(&mut self.state, line),
+            Err(_) => {
+                self.state.unread += 1;
+                None
+            }
+        }
+    }
+}
+
+fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> usize {
+    let mut got = 0;
+    while got < buffer.len() {
+        match file.read_at(&mut buffer[got..], offset + got as u64) {
+            Ok(0) | Err(_) => break,
+            Ok(more) => got += more,
+        }
+    }
+    got
+}

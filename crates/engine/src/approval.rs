@@ -1,0 +1,339 @@
+//! A person who is asked while the agent waits for its reply.
+//!
+//! The engine decides alone: who is asked, how, and that there is a daemon is not its business. It
+//! knows when a person may be asked (`[decisions]` in the settings), what about, and for how long.
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::time::Duration;
+
+use anyhook_model::approval_request::{
+    ANSWER, AgentQuestion, ApprovalEnding, ApprovalKind, Choice, DECLINE,
+};
+use anyhook_model::json::{shorten, to_spaced};
+use anyhook_model::{
+    ApprovalRequest, Effect, Event, EventKind, Host, PromptType, Record, RecordId, Resolution,
+    Verdict,
+};
+use jiff::SignedDuration;
+
+use crate::digest::Hasher;
+use crate::places::Places;
+use crate::redact::without_secrets;
+use crate::settings::{DecisionSettings, WaitFor};
+
+/// What a question is about is told to this length.
+const QUESTION_LIMIT: usize = 1000;
+
+/// So much time is left for the reply when nobody answers.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// The name of the option that lets a call go on.
+pub const ALLOW: &str = "allow";
+/// The name of the option that stops a call.
+pub const DENY: &str = "deny";
+
+/// Somebody who can reach a person.
+pub trait Approver: Debug + Send + Sync {
+    /// Asks, and waits for an answer until the inquiry's `until`; none if nobody answered.
+    fn ask(
+        &self,
+        places: &Places,
+        inquiry: &ApprovalRequest,
+        record: &Record,
+    ) -> Option<Resolution>;
+}
+
+/// Who asks: the record that tells of it, and the id the agent was given.
+#[derive(Clone, Copy, Debug)]
+pub struct ApprovalContext<'record> {
+    /// The id of the record.
+    pub id: &'record RecordId,
+    /// The id the agent was given by the program that started it.
+    pub agent_id: Option<&'record str>,
+}
+
+/// Returns what a person is to be asked, if the settings say so and somebody could still wait.
+pub fn inquiry(
+    events: &[&Event],
+    verdict: &Verdict,
+    asker: ApprovalContext<'_>,
+    settings: &DecisionSettings,
+    left: Option<Duration>,
+    questions: AgentQuestions,
+) -> Option<ApprovalRequest> {
+    let event = events.first()?;
+    let (mut kind, wait) = wanted(event, verdict)?;
+    if kind == ApprovalKind::Permission {
+        match &questions {
+            // It has answers of its own, and neither yes nor no is one of them.
+            AgentQuestions::Unreadable => return None,
+            AgentQuestions::Asked(_) => kind = ApprovalKind::Question,
+            AgentQuestions::None => {}
+        }
+    }
+    let limit = Duration::from_secs(settings.wait_seconds);
+    let limit = left.map_or(limit, |left| limit.min(left.saturating_sub(MARGIN)));
+    if !settings.wait.contains(&wait) || limit.is_zero() {
+        return None;
+    }
+    let tool = event.tool.as_ref()?;
+    let clean = |text: &str| shorten(&without_secrets(text.to_owned()), QUESTION_LIMIT);
+    let questions = match questions {
+        AgentQuestions::Asked(questions) if kind == ApprovalKind::Question => questions,
+        _ => Vec::new(),
+    };
+    let question = match (&verdict.reason, &questions[..]) {
+        (_, [one]) => clean(&one.text),
+        (_, [_, ..]) => {
+            let texts: Vec<&str> = questions.iter().map(|one| one.text.as_str()).collect();
+            clean(&format!("{} questions: {}", texts.len(), texts.join(" · ")))
+        }
+        (Some(reason), []) if kind == ApprovalKind::Ask => clean(reason),
+        _ => format!("{} wants to use {}", event.host, tool.name),
+    };
+    let created = crate::now();
+    let until =
+        SignedDuration::try_from(limit).ok().and_then(|limit| created.checked_add(limit).ok());
+    Some(ApprovalRequest {
+        id: asker.id.clone(),
+        kind,
+        agent: agent_of(asker.agent_id, event)?,
+        question,
+        tool: Some(tool.name.clone()),
+        about: about(events).filter(|_| questions.is_empty()).map(|about| clean(&about)),
+        digest: Some(digest(events)),
+        options: options(&questions),
+        questions,
+        created,
+        until,
+    })
+}
+
+/// The agent's own questions to the person, of a call that may be made of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentQuestions {
+    /// The call is none.
+    None,
+    /// It is one, and its questions cannot be read or answered.
+    Unreadable,
+    /// These.
+    Asked(Vec<AgentQuestion>),
+}
+
+impl AgentQuestions {
+    /// Returns the questions of a call of a host.
+    pub fn of(host: &dyn Host, event: &Event) -> Self {
+        let Some(tool) = &event.tool else { return Self::None };
+        if host.prompt_tool(&tool.name) != Some(PromptType::Question) {
+            return Self::None;
+        }
+        let questions = host.questions(tool);
+        if questions.is_empty() { Self::Unreadable } else { Self::Asked(questions) }
+    }
+}
+
+/// Returns what can be chosen. The options of a single question are among it; several questions, or
+/// one with several answers, take more than a number.
+fn options(questions: &[AgentQuestion]) -> Vec<Choice> {
+    let mut options = match questions {
+        [] => {
+            return vec![
+                Choice::new(ALLOW, "the call is allowed"),
+                Choice::new(DENY, "the call is denied, and the agent is told why"),
+            ];
+        }
+        [one] if !one.multiple => one.options.clone(),
+        _ => Vec::new(),
+    };
+    options.push(Choice::new(DECLINE, "the question is left unanswered, and the agent is told"));
+    options
+}
+
+/// Returns what kind of question an event is, if it is one.
+pub fn wanted(event: &Event, verdict: &Verdict) -> Option<(ApprovalKind, WaitFor)> {
+    let is_call = matches!(event.kind, EventKind::BeforeTool | EventKind::PermissionRequest);
+    match verdict.effect {
+        Some(Effect::Ask) if is_call => Some((ApprovalKind::Ask, WaitFor::Ask)),
+        None if event.kind == EventKind::PermissionRequest => {
+            Some((ApprovalKind::Permission, WaitFor::Permission))
+        }
+        _ => None,
+    }
+}
+
+/// Takes an answer into the verdict. One that is about another call does not count.
+pub fn take(verdict: &mut Verdict, inquiry: &ApprovalRequest, answer: &Resolution) -> bool {
+    if answer.id != inquiry.id
+        || answer.digest != inquiry.digest
+        || answer.ending != ApprovalEnding::Chosen
+    {
+        return false;
+    }
+    let (effect, word) = match answer.choice.as_deref() {
+        Some(ALLOW) if inquiry.questions.is_empty() => (Effect::Allow, "allowed it"),
+        Some(DENY) if inquiry.questions.is_empty() => (Effect::Deny, "denied it"),
+        Some(ANSWER) if answer.answers.len() == inquiry.questions.len() => {
+            (Effect::Allow, "answered")
+        }
+        Some(DECLINE) => (Effect::Deny, "declined to answer"),
+        _ => return false,
+    };
+    let answers: Vec<String> = answer.answers.iter().map(|one| one.answer.join(", ")).collect();
+    let answers = Some(answers.join("; ")).filter(|answers| !answers.is_empty());
+    let said = answers.or_else(|| answer.message.clone());
+    let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+    verdict.effect = Some(effect);
+    verdict.by = Some(format!("decision {}", inquiry.id));
+    verdict.reason = Some(format!("{} {word}{said}", answer.by));
+    true
+}
+
+/// Returns the agent that asks: the id it was given, else its host and session.
+fn agent_of(agent_id: Option<&str>, event: &Event) -> Option<String> {
+    let of_session = |session: &str| anyhook_model::agent::agent_id(&event.host, session);
+    agent_id.map(str::to_owned).or_else(|| event.session.as_deref().map(of_session))
+}
+
+/// Returns what a call is about: one that is several, as a patch of many files, names them all.
+fn about(events: &[&Event]) -> Option<String> {
+    let [event] = events else {
+        let of_call = |event: &&Event| {
+            let tool = event.tool.as_ref().map_or("", |tool| &tool.name);
+            format!("{tool} {}", event.headline().unwrap_or_default())
+        };
+        let all: Vec<String> = events.iter().map(of_call).collect();
+        return Some(format!("{} changes: {}", all.len(), all.join(", ")));
+    };
+    event.headline().map(Cow::into_owned)
+}
+
+fn digest(events: &[&Event]) -> String {
+    let mut hash = Hasher::default();
+    for (index, tool) in events.iter().filter_map(|event| event.tool.as_ref()).enumerate() {
+        if index > 0 {
+            hash.update(b"\n");
+        }
+        hash.update(tool.name.as_bytes());
+        hash.update(b"\n");
+        hash.update(to_spaced(&tool.input).as_bytes());
+    }
+    hash.finish_hex()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use anyhook_model::ToolCall;
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+
+    fn event(kind: EventKind, command: &str) -> Event {
+        let mut event = Event::new(kind, "claude-code", Path::new("/p"), Timestamp::UNIX_EPOCH);
+        event.session = Some("s".to_owned());
+        event.tool = Some(ToolCall::new("Shell", json!({"command": command})));
+        event
+    }
+
+    fn asker(id: &RecordId) -> ApprovalContext<'_> {
+        ApprovalContext { id, agent_id: None }
+    }
+
+    fn id() -> RecordId {
+        RecordId::from_text("7k2m9x4q")
+    }
+
+    fn asked(
+        event: &Event,
+        effect: Option<Effect>,
+        settings: &DecisionSettings,
+    ) -> Option<ApprovalRequest> {
+        let verdict = Verdict { effect, reason: Some("why".to_owned()), ..Verdict::default() };
+        inquiry(&[event], &verdict, asker(&id()), settings, None, AgentQuestions::None)
+    }
+
+    fn both() -> DecisionSettings {
+        DecisionSettings { wait: vec![WaitFor::Permission, WaitFor::Ask], wait_seconds: 60 }
+    }
+
+    #[test]
+    fn a_person_is_asked_only_where_the_settings_say_so() {
+        let permission = event(EventKind::PermissionRequest, "ls");
+        let call = event(EventKind::BeforeTool, "ls");
+        assert!(asked(&permission, None, &DecisionSettings::default()).is_none(), "opt-in");
+        assert!(asked(&call, Some(Effect::Ask), &DecisionSettings::default()).is_none());
+        let inquiry = asked(&permission, None, &both()).unwrap();
+        assert_eq!(
+            (inquiry.kind, inquiry.agent.as_str()),
+            (ApprovalKind::Permission, "claude-code:s")
+        );
+        assert_eq!(asked(&call, Some(Effect::Ask), &both()).unwrap().question, "why");
+        assert!(asked(&call, None, &both()).is_none(), "nobody asks");
+        assert!(asked(&permission, Some(Effect::Deny), &both()).is_none(), "a hook has decided");
+        assert!(asked(&event(EventKind::AfterTool, "ls"), Some(Effect::Ask), &both()).is_none());
+    }
+
+    #[test]
+    fn the_wait_ends_before_the_deadline() {
+        let permission = event(EventKind::PermissionRequest, "ls");
+        let ask = |left| {
+            let (verdict, id) = (Verdict::default(), id());
+            inquiry(&[&permission], &verdict, asker(&id), &both(), Some(left), AgentQuestions::None)
+        };
+        let inquiry = ask(Duration::from_secs(11)).unwrap();
+        let wait = inquiry.until.unwrap().duration_since(inquiry.created);
+        assert_eq!(wait, SignedDuration::from_secs(10));
+        assert!(ask(Duration::from_millis(500)).is_none(), "there is no time to wait");
+    }
+
+    #[test]
+    fn a_call_that_is_several_is_asked_about_as_a_whole() {
+        let ask = |events: &[&Event]| {
+            let (verdict, id) = (Verdict::default(), id());
+            inquiry(events, &verdict, asker(&id), &both(), None, AgentQuestions::None).unwrap()
+        };
+        let one = event(EventKind::PermissionRequest, "ls");
+        let other = event(EventKind::PermissionRequest, "rm -rf /");
+        let both = ask(&[&one, &other]);
+        assert_eq!(both.about.as_deref(), Some("2 changes: Shell ls, Shell rm -rf /"));
+        assert_ne!(both.digest, ask(&[&one]).digest);
+    }
+
+    #[test]
+    fn an_answer_counts_for_its_own_call_alone() {
+        let inquiry = asked(&event(EventKind::PermissionRequest, "ls"), None, &both()).unwrap();
+        let other = asked(&event(EventKind::PermissionRequest, "rm -rf /"), None, &both()).unwrap();
+        assert_ne!(inquiry.digest, other.digest);
+        let answer = Resolution {
+            id: inquiry.id.clone(),
+            agent: inquiry.agent.clone(),
+            ending: ApprovalEnding::Chosen,
+            choice: Some(ALLOW.to_owned()),
+            message: None,
+            answers: Vec::new(),
+            by: "ann".to_owned(),
+            process: None,
+            at: Timestamp::UNIX_EPOCH,
+            digest: inquiry.digest.clone(),
+            asked: None,
+            agent_name: None,
+            pipeline: None,
+            claimed_by: None,
+            again: false,
+            follows: None,
+        };
+        let mut verdict = Verdict::default();
+        assert!(!take(&mut verdict, &other, &answer));
+        assert_eq!(verdict, Verdict::default());
+        let late = Resolution { ending: ApprovalEnding::Expired, ..answer.clone() };
+        assert!(!take(&mut verdict, &inquiry, &late));
+        let odd = Resolution { choice: Some("whatever".to_owned()), ..answer.clone() };
+        assert!(!take(&mut verdict, &inquiry, &odd));
+        assert!(take(&mut verdict, &inquiry, &answer));
+        assert_eq!(verdict.effect, Some(Effect::Allow));
+        assert_eq!(verdict.reason.as_deref(), Some("ann allowed it"));
+    }
+}

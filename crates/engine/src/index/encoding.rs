@@ -1,0 +1,173 @@
+//! The bytes of an index, and how they get onto the disk.
+//!
+//! ```text
+//! 0   "anyhook\0"       8 bytes
+//! 8   version           4
+//! 12  head's length     4
+//! 16  checksum          8   XXH3 of the head
+//! 24  the head              who it is for, what is watched, what decides who is asked
+//! …   the rest              the hooks in full, each with a checksum of its own in the head
+//! ```
+//!
+//! Numbers are little-endian; a text is its length and its bytes. Only the head is read at every
+//! event.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::atomic_file::{AtomicFile, create_private_dir};
+use crate::regular_file::open_own_with_stat;
+
+/// What every index begins with.
+const MAGIC: &[u8; 8] = b"anyhook\0";
+/// The version of the form. One of another version is made anew.
+///
+/// - 1: the first.
+/// - 2: made with trust by repository, and with replacement agreed to apart.
+/// - 3: tool names hold in any case, with the canonical names of those that agents have.
+const VERSION: u32 = 3;
+/// Where the head begins.
+const HEAD: usize = 24;
+
+/// Returns the checksum of bytes.
+pub fn checksum(bytes: &[u8]) -> u64 {
+    xxh3_64(bytes)
+}
+
+/// Returns the file name of the index for somebody.
+pub fn name(whose: &str) -> String {
+    format!("{:016x}", checksum(whose.as_bytes()))
+}
+
+/// Puts an index together.
+pub fn assemble(head: &[u8], rest: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(HEAD + head.len() + rest.len());
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&u32::try_from(head.len()).ok()?.to_le_bytes());
+    bytes.extend_from_slice(&checksum(head).to_le_bytes());
+    bytes.extend_from_slice(head);
+    bytes.extend_from_slice(rest);
+    Some(bytes)
+}
+
+/// Returns how long the beginning of an index is, up to the end of its head; none if it is no index
+/// of ours.
+pub fn head_end(bytes: &[u8]) -> Option<usize> {
+    let mut reader = Decoder(bytes);
+    let is_ours = reader.take(MAGIC.len())? == MAGIC && reader.number()? == VERSION;
+    let length = reader.size()?;
+    is_ours.then_some(HEAD.checked_add(length)?)
+}
+
+/// Returns where the head is of an index whose beginning was read, if it is whole.
+pub fn head(bytes: &[u8]) -> Option<Range<usize>> {
+    let sum = stamp(bytes)?;
+    let head = HEAD..head_end(bytes)?;
+    (checksum(bytes.get(head.clone())?) == sum).then_some(head)
+}
+
+/// Returns the checksum of the head, as it stands there: it is another one if anything is.
+pub fn stamp(bytes: &[u8]) -> Option<u64> {
+    Decoder(bytes.get(HEAD - size_of::<u64>()..)?).mark()
+}
+
+/// Writes an index that is complete from the moment it can be seen.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    AtomicFile::new(path).replace_in(bytes, || create_private_dir(folder))
+}
+
+/// Tells whether an index could be written; leaves nothing behind.
+pub fn try_writing(folder: &Path) -> io::Result<()> {
+    create_private_dir(folder)?;
+    tempfile::NamedTempFile::new_in(folder)?.write_all(&[0; 4096])
+}
+
+/// Opens an index, if nobody but us can have written it.
+pub fn open(path: &Path) -> Option<File> {
+    let (file, stat) = open_own_with_stat(path, OFlags::RDONLY).ok()?;
+    let others_write = Mode::from_raw_mode(stat.st_mode).intersects(Mode::WGRP | Mode::WOTH);
+    (!others_write).then_some(file)
+}
+
+/// Writes numbers and texts.
+#[derive(Debug, Default)]
+pub struct Encoder(pub Vec<u8>);
+
+impl Encoder {
+    /// Adds a small number.
+    pub fn byte(&mut self, number: u8) {
+        self.0.push(number);
+    }
+
+    /// Adds a number.
+    pub fn number(&mut self, number: u32) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// Adds a size; none of ours comes near the limit.
+    pub fn size(&mut self, size: usize) {
+        self.number(u32::try_from(size).unwrap_or(u32::MAX));
+    }
+
+    /// Adds a mark.
+    pub fn mark(&mut self, mark: u64) {
+        self.0.extend_from_slice(&mark.to_le_bytes());
+    }
+
+    /// Adds a text.
+    pub fn text(&mut self, text: &str) {
+        self.size(text.len());
+        self.0.extend_from_slice(text.as_bytes());
+    }
+}
+
+/// Reads what [`Encoder`] wrote; nothing once something is missing.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoder<'bytes>(pub &'bytes [u8]);
+
+impl<'bytes> Decoder<'bytes> {
+    /// Takes so many bytes.
+    pub fn take(&mut self, length: usize) -> Option<&'bytes [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    /// Takes a small number.
+    pub fn byte(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    /// Takes a number.
+    pub fn number(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    /// Takes a size.
+    pub fn size(&mut self) -> Option<usize> {
+        usize::try_from(self.number()?).ok()
+    }
+
+    /// Takes a mark.
+    pub fn mark(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    /// Takes the bytes of a text, which most are not asked for.
+    pub fn raw_text(&mut self) -> Option<&'bytes [u8]> {
+        let length = self.size()?;
+        self.take(length)
+    }
+
+    /// Takes a text.
+    pub fn text(&mut self) -> Option<&'bytes str> {
+        std::str::from_utf8(self.raw_text()?).ok()
+    }
+}

@@ -1,0 +1,57 @@
+//! What the hook processes of an agent are to do that the daemon looks after: a small file an agent,
+//! kept by the daemon and read at a stop or a permission, so that the hook path needs no daemon.
+
+use serde::{Deserialize, Serialize};
+
+/// The version of [`AgentDirectives`].
+///
+/// - 1: the first.
+pub const INSTRUCTIONS_VERSION: u32 = 1;
+
+/// What an agent's hook processes are to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentDirectives {
+    /// [`INSTRUCTIONS_VERSION`].
+    pub v: u32,
+    /// The agent's id.
+    pub agent: String,
+    /// Its host, if it is known. An agent that this one starts may be another's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Its session, once it is known. An agent that this one starts has another, and the same id in
+    /// its environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// What the agent is told when it wants to stop; it may stop if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold_stop: Option<String>,
+    /// Whether a permission waits for a person, whatever the settings say.
+    #[serde(default)]
+    pub ask_permission: bool,
+}
+
+impl AgentDirectives {
+    /// Tells whether a session is the agent's own, as far as is known.
+    pub fn concern(&self, host: &str, session: Option<&str>) -> bool {
+        let is_other = |known: &Option<String>, seen: Option<&str>| {
+            known.as_deref().is_some_and(|known| seen.is_some_and(|seen| seen != known))
+        };
+        !is_other(&self.host, Some(host)) && !is_other(&self.session, session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_within_is_another_one() {
+        let mut own = AgentDirectives::default();
+        assert!(own.concern("codex", Some("s")), "nothing is known yet");
+        own.host = Some("claude-code".to_owned());
+        assert!(own.concern("claude-code", Some("s")) && !own.concern("codex", Some("s")));
+        own.session = Some("s".to_owned());
+        assert!(own.concern("claude-code", Some("s")) && own.concern("claude-code", None));
+        assert!(!own.concern("claude-code", Some("t")) && !own.concern("codex", Some("s")));
+    }
+}

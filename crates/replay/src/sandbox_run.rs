@@ -1,0 +1,116 @@
+//! Sends events through hooks, side by side, each in a scratch folder of its own.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use anyhook_engine::discover::InstalledHooks;
+use anyhook_engine::dispatch::FinishedDispatch;
+use anyhook_engine::{Engine, Hook};
+use anyhook_hook::environment::Environment;
+use anyhook_hook::find_host;
+use anyhook_model::OpenFormat;
+
+use crate::ReplayError;
+use crate::compare::{JudgedEvent, judge};
+use crate::source::{PastEvent, PastPayload};
+
+/// Tries the hooks on the events of every payload, and says how many payloads are done; the results come in the order of the payloads,
+/// none for one that cannot be had again.
+pub fn all(
+    hooks: Vec<Hook>,
+    payloads: &[PastPayload],
+    jobs: usize,
+    environment: &Environment,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Vec<Option<Vec<JudgedEvent>>>, ReplayError> {
+    let names: HashSet<String> = hooks.iter().map(|hook| hook.name().to_owned()).collect();
+    let installed = InstalledHooks::of(hooks);
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.min(payloads.len()) {
+            let (installed, names, next, sender) = (&installed, &names, &next, sender.clone());
+            scope.spawn(move || {
+                let engine = Engine::new(environment.places.clone());
+                let journal = environment.journal();
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(payload) = payloads.get(index) else { break };
+                    // Events are had again one payload at a time: they may be large.
+                    let judged = payload.items(journal.as_ref()).map(|items| {
+                        items.iter().map(|item| one(&engine, installed, names, item)).collect()
+                    });
+                    if sender.send((index, judged.transpose())).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut results: Vec<Option<Vec<JudgedEvent>>> = payloads.iter().map(|_| None).collect();
+        let mut done = 0;
+        // Taken by value: an error ends the work of all.
+        for (index, result) in receiver {
+            results[index] = result?;
+            done += 1;
+            progress(done);
+        }
+        Ok(results)
+    })
+}
+
+/// Tries the hooks on one event, and compares.
+fn one(
+    engine: &Engine,
+    installed: &InstalledHooks,
+    names: &HashSet<String>,
+    item: &PastEvent,
+) -> Result<JudgedEvent, ReplayError> {
+    let finished = run(engine, installed, names, item)?;
+    Ok(judge(item, &finished, names))
+}
+
+fn run(
+    engine: &Engine,
+    installed: &InstalledHooks,
+    names: &HashSet<String>,
+    item: &PastEvent,
+) -> Result<FinishedDispatch, ReplayError> {
+    let mut event = item.event_at_turn_of(|name| names.contains(name));
+    let is_due = installed.hooks.iter().any(|standing| {
+        standing.hook.definition.triggers.iter().any(|trigger| trigger.kind == event.kind)
+    });
+    let mut scratch = None;
+    let mut variables = Vec::new();
+    if is_due {
+        let folder = tempfile::Builder::new().prefix("anyhook-replay-").tempdir()?;
+        let project = folder.path().join("project");
+        std::fs::create_dir(&project)?;
+        variables = home_variables(folder.path());
+        event.project_dir = Some(project);
+        scratch = Some(folder);
+    }
+    let host = find_host(&event.host).unwrap_or(&OpenFormat);
+    let finished = engine.run_only(host, installed, event, &variables);
+    drop(scratch);
+    Ok(finished)
+}
+
+/// Returns variables that keep a script from the person's own files.
+fn home_variables(folder: &Path) -> Vec<(OsString, OsString)> {
+    let inner = |name: &str| folder.join(name).into_os_string();
+    [
+        ("HOME", folder.as_os_str().to_owned()),
+        ("XDG_CONFIG_HOME", inner(".config")),
+        ("XDG_STATE_HOME", inner(".local/state")),
+        ("XDG_DATA_HOME", inner(".local/share")),
+        ("XDG_CACHE_HOME", inner(".cache")),
+        ("TMPDIR", folder.as_os_str().to_owned()),
+        ("ANYHOOK_REPLAY", "1".into()),
+    ]
+    .map(|(name, value)| (name.into(), value))
+    .to_vec()
+}

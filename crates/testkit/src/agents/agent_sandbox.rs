@@ -1,0 +1,306 @@
+//! The test bed: an agent's run in a fresh home, with no network but the scripted model.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use super::daemon_with_model::DaemonWithModel;
+use super::screen::{self, AgentScreen};
+use super::{Agent, namespace};
+use crate::model_server::{ModelServer, ModelTurn, SideRequest, tells};
+use crate::{TestEnv, needs};
+
+/// A fresh home and project for an agent.
+///
+/// Tests put their hooks into [`AgentSandbox::home`] and [`AgentSandbox::project`], then [`AgentSandbox::run`] the agent.
+#[derive(Debug)]
+pub struct AgentSandbox {
+    agent: Agent,
+    folder: PathBuf,
+    /// Others that work in the same home and project, and their folders.
+    others: Vec<(Agent, PathBuf)>,
+    environment: TestEnv,
+    variables: Vec<(OsString, OsString)>,
+    arguments: Vec<String>,
+    model: Option<String>,
+    is_first_day: bool,
+}
+
+/// How an agent's run ended and what the model was told.
+#[derive(Clone, Debug)]
+pub struct AgentRun {
+    /// The exit code; 124 if the run took too long.
+    pub exit_code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// The requests of the main conversation: the first one got the first turn, and so on.
+    pub requests: Vec<Value>,
+    /// When each of them was answered.
+    pub sent: Vec<Option<SystemTime>>,
+    /// What else the agent asked.
+    pub side_requests: Vec<SideRequest>,
+}
+
+impl AgentRun {
+    /// Tells whether a text was in the request with this number, counted from 0.
+    pub fn told(&self, request: usize, text: &str) -> bool {
+        self.requests.get(request).is_some_and(|request| tells(request, text))
+    }
+
+    /// Tells whether a text was in any request.
+    pub fn ever_told(&self, text: &str) -> bool {
+        self.requests.iter().any(|request| tells(request, text))
+    }
+}
+
+impl AgentSandbox {
+    /// Makes a bed, and installs the agent if need be.
+    ///
+    /// None if the agent cannot be installed or run here: then it says why, and the test is to be
+    /// skipped. With `ANYHOOK_STRICT=1` that is a failure.
+    pub fn new(agent: Agent) -> Option<Self> {
+        Self::within(TestEnv::new("anyhook"), agent)
+    }
+
+    /// Makes a bed in an environment, which brings the program under test.
+    pub fn within(environment: TestEnv, agent: Agent) -> Option<Self> {
+        let folder = match agent.install() {
+            Ok(folder) => folder,
+            Err(error) => return skipped(agent, &error.to_string()),
+        };
+        if let Err(error) = namespace::check() {
+            return skipped(agent, &error);
+        }
+        let mut git = Command::new("git");
+        let repository = git.args(["init", "--quiet"]).arg(environment.project()).status().unwrap();
+        assert!(repository.success(), "git could not make a repository");
+        fs::create_dir_all(environment.root().join("tmp")).unwrap();
+        let (variables, arguments) = (Vec::new(), Vec::new());
+        let (model, is_first_day) = (None, false);
+        let others = Vec::new();
+        let bed =
+            Self { agent, folder, others, environment, variables, arguments, model, is_first_day };
+        agent.host().write_config(&bed);
+        Some(bed)
+    }
+
+    /// Has another agent work in the same home and project; none if it cannot be run here.
+    pub fn join(&mut self, agent: Agent) -> Option<()> {
+        let folder = match agent.install() {
+            Ok(folder) => folder,
+            Err(error) => {
+                needs::skip(agent.name(), &error.to_string());
+                return None;
+            }
+        };
+        agent.host().write_config(self);
+        for (name, value) in agent.host().variables(self) {
+            self.set_variable(name, value);
+        }
+        self.others.push((agent, folder));
+        Some(())
+    }
+
+    /// Returns the agent.
+    pub fn agent(&self) -> Agent {
+        self.agent
+    }
+
+    /// Returns the environment, where the program under test and its hooks are.
+    pub fn environment(&self) -> &TestEnv {
+        &self.environment
+    }
+
+    /// Returns the home folder.
+    pub fn home(&self) -> PathBuf {
+        self.environment.home()
+    }
+
+    /// Returns the project: a repository, where the agent works.
+    pub fn project(&self) -> PathBuf {
+        self.environment.project()
+    }
+
+    /// Sets a variable for the agent and for what it starts.
+    pub fn set_variable(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
+        self.variables.push((name.into(), value.into()));
+    }
+
+    /// Returns the value of a variable that the agent gets from the bed or from the test.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        let own = self.variables.iter().rev().find(|(own, _)| own == name);
+        let own = own.map(|(_, value)| value.to_string_lossy().into_owned());
+        let hosts = || self.agent.host().variables(self).into_iter().find(|(key, _)| *key == name);
+        own.or_else(|| hosts().map(|(_, value)| value))
+    }
+
+    /// Takes all arguments away that were added.
+    pub fn clear_arguments(&mut self) {
+        self.arguments.clear();
+    }
+
+    /// Adds an argument to the agent's command line.
+    pub fn add_argument(&mut self, argument: impl Into<String>) {
+        self.arguments.push(argument.into());
+    }
+
+    /// Sets the model's name, on which it may depend which tools an agent offers.
+    pub fn set_model(&mut self, model: impl Into<String>) {
+        self.model = Some(model.into());
+    }
+
+    /// Makes it the user's first day with the agent, on a screen: it greets, and asks whether it may
+    /// trust the folder.
+    pub fn be_first_day(&mut self) {
+        self.is_first_day = true;
+    }
+
+    pub(super) fn is_first_day(&self) -> bool {
+        self.is_first_day
+    }
+
+    pub(super) fn model_or<'a>(&'a self, default: &'a str) -> &'a str {
+        self.model.as_deref().unwrap_or(default)
+    }
+
+    /// Returns a call of the agent's shell.
+    pub fn shell_tool(&self, command: &str) -> ModelTurn {
+        self.agent.host().shell_tool(command)
+    }
+
+    /// Returns a call that reads a file of the project.
+    pub fn read_tool(&self, path: &str) -> ModelTurn {
+        self.agent.host().read_tool(&self.absolute(path))
+    }
+
+    /// Returns a call that writes a file of the project, a new one with Codex.
+    pub fn write_tool(&self, path: &str, content: &str) -> ModelTurn {
+        self.agent.host().write_tool(&self.absolute(path), content)
+    }
+
+    /// Returns a call that replaces whole lines in a file of the project.
+    pub fn edit_tool(&self, path: &str, old: &str, new: &str) -> ModelTurn {
+        self.agent.host().edit_tool(&self.absolute(path), old, new)
+    }
+
+    /// Returns a call that applies a patch; none if the agent has no such tool.
+    pub fn patch_tool(&self, patch: &str) -> Option<ModelTurn> {
+        self.agent.host().patch_tool(patch)
+    }
+
+    fn absolute(&self, path: &str) -> String {
+        self.project().join(path).to_string_lossy().into_owned()
+    }
+
+    /// Runs the agent with a prompt; the model plays the script.
+    pub fn run(&self, prompt: &str, script: impl Into<Vec<ModelTurn>>) -> AgentRun {
+        let host = self.agent.host();
+        host.prepare(self);
+        let mut command = host.command(&self.folder, self, prompt);
+        command.extend_from_slice(&self.arguments);
+        let mut runner = namespace::runner(&command);
+        self.set_up(&mut runner);
+        let inside = namespace::spawn(runner);
+        let server = ModelServer::on(inside.socket, script.into());
+        let ran = crate::finish(inside.process);
+        let requests = server.requests();
+        AgentRun {
+            exit_code: ran.code,
+            stdout: ran.stdout,
+            stderr: ran.stderr,
+            sent: (0..requests.len()).map(|request| server.sent_at(request)).collect(),
+            requests,
+            side_requests: server.side_requests(),
+        }
+    }
+
+    /// Opens the agent on a screen, as a person does, and waits until it can be typed to, or, on the
+    /// first day, until there is anything to be seen; the model plays the script.
+    ///
+    /// None if the agent cannot be run so here: then it says why, and the test is to be skipped.
+    pub fn open(&self, script: impl Into<Vec<ModelTurn>>) -> Option<AgentScreen> {
+        let host = self.agent.host();
+        if let Err(error) = screen::check() {
+            needs::skip(self.agent.name(), &error);
+            return None;
+        }
+        let Some(mut command) = host.screen_command(&self.folder, self) else {
+            needs::skip(self.agent.name(), "nobody has taught the test bed to open it");
+            return None;
+        };
+        host.prepare(self);
+        if !self.is_first_day {
+            host.prepare_screen(self);
+        }
+        command.extend_from_slice(&self.arguments);
+        let screen = AgentScreen::open(self, &command, script.into());
+        if self.is_first_day {
+            screen.wait_until("anything", |text| !text.trim().is_empty());
+        } else {
+            screen.wait_for(host.screen_mark());
+        }
+        Some(screen)
+    }
+
+    /// Starts the daemon where agents that it starts find the model, which plays the script.
+    pub fn surround(&self, script: impl Into<Vec<ModelTurn>>) -> DaemonWithModel {
+        let others = self.others.iter().map(|(agent, _)| *agent);
+        for agent in [self.agent].into_iter().chain(others) {
+            agent.host().prepare(self);
+            agent.host().prepare_screen(self);
+        }
+        DaemonWithModel::start(self, script.into())
+    }
+
+    /// Returns the agent's command line as a shell reads it; none if nobody has tried to open it.
+    pub fn command_line(&self) -> Option<String> {
+        let mut words = self.agent.host().screen_command(&self.folder, self)?;
+        words.extend_from_slice(&self.arguments);
+        Some(shell_line(&words))
+    }
+
+    /// Returns the command line of an agent that has joined, with arguments.
+    pub fn command_line_of(&self, agent: Agent, arguments: &[&str]) -> Option<String> {
+        let (_, folder) = self.others.iter().find(|(other, _)| *other == agent)?;
+        let mut words = agent.host().screen_command(folder, self)?;
+        words.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        Some(shell_line(&words))
+    }
+
+    /// Gives a command the folder and the variables of an agent.
+    pub(super) fn set_up(&self, command: &mut Command) {
+        command.current_dir(self.project()).env_clear().envs(self.common_variables());
+        command
+            .envs(self.agent.host().variables(self))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+    }
+
+    fn common_variables(&self) -> [(&'static str, OsString); 7] {
+        [
+            ("HOME", self.home().into()),
+            ("PATH", std::env::var_os("PATH").unwrap_or_default()),
+            ("TMPDIR", self.environment.root().join("tmp").into()),
+            ("SHELL", "/bin/bash".into()),
+            ("LANG", "C.UTF-8".into()),
+            ("TERM", "dumb".into()),
+            ("NO_COLOR", "1".into()),
+        ]
+    }
+}
+
+/// Returns words as a shell reads them.
+fn shell_line(words: &[String]) -> String {
+    let quoted = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+fn skipped(agent: Agent, error: &str) -> Option<AgentSandbox> {
+    needs::skip(agent.name(), error);
+    None
+}
