@@ -1,4 +1,4 @@
-//! `cargo xtask check`: what one wants after every change, without the slow suites.
+//! `cargo xtask check`: the checks for every change, without the slow suites.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::{TaskResult, Workspace, process, test, tools};
 
 const QUICK: [&str; 3] = ["format", "lint", "tests"];
 
-/// Checks the crates that are named, or runs the quick suites over all.
+/// Checks the named crates, or runs the quick suites over all.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     if arguments.is_empty() {
         let is_quick = |suite: &&test::Suite| QUICK.contains(&suite.name);
@@ -24,7 +24,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     Ok(TaskResult::Good)
 }
 
-/// Format, lint and tests of some crates alone; those that depend on them are left out.
+/// Formats, lints and tests only the named crates; those that depend on them are left out.
 fn check_crates(workspace: &Workspace, names: &[&str]) -> Result<()> {
     let packages: Vec<&str> = names.iter().flat_map(|name| ["--package", name]).collect();
     process::run(workspace.cargo().arg("fmt").args(&packages).arg("--check"))?;
@@ -36,7 +36,7 @@ fn check_crates(workspace: &Workspace, names: &[&str]) -> Result<()> {
     process::run_tests(&mut tests)
 }
 
-/// The full name of a crate; its folder's name will do, too.
+/// Returns the full name of a crate; its folder's name works, too.
 fn find<'a>(packages: &'a [Value], wanted: &str) -> Result<&'a str> {
     let names = packages.iter().filter_map(|package| {
         let folder = Path::new(package["manifest_path"].as_str()?).parent()?.file_name()?;

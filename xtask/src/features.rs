@@ -1,8 +1,8 @@
-//! The suite `features`: every crate that is published builds from its package and alone, without its
-//! features, with each of them, and with all.
+//! The suite `features`: every crate that is published builds from its package and alone, without
+//! its features, with each of them, and with all.
 //!
-//! In the workspace a crate also gets the features that others ask its dependencies for, so that
-//! what it forgot to ask for itself is not missed.
+//! In the workspace a crate also gets the features that others enable in its dependencies, so that
+//! a feature it forgot to enable goes unnoticed.
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -34,7 +34,7 @@ pub fn suite(workspace: &Workspace) -> Result<SuiteOutcome> {
     Ok(SuiteOutcome::Passed)
 }
 
-/// The arguments that choose features: none, each alone, all.
+/// Returns the arguments that select features: none, each alone, all.
 fn combinations(package: &Value) -> Vec<Vec<String>> {
     let none = "--no-default-features".to_owned();
     let mut combinations = vec![vec![none.clone()]];

@@ -1,7 +1,7 @@
 //! The `fuzz` suite: a short run of every target in `fuzz/`, on the stable toolchain.
 //!
-//! cargo-fuzz asks for a nightly compiler because of its sanitizers. This code has no `unsafe`, so
-//! coverage alone is enough, and LLVM's coverage pass can be asked for on stable. For long hunts
+//! cargo-fuzz requires a nightly compiler because of its sanitizers. This code has no `unsafe`, so
+//! coverage alone is enough, and LLVM's coverage pass can be enabled on stable. For long runs
 //! `cargo +nightly fuzz run TARGET` works in the same folder.
 
 use std::ffi::OsString;
@@ -55,7 +55,7 @@ pub fn suite(workspace: &Workspace) -> Result<SuiteOutcome> {
     thread::scope(|scope| {
         for _ in 0..processors {
             scope.spawn(|| {
-                // Apart from the loop's head, which would hold the lock through its body.
+                // Not in the loop's head, which would hold the lock through its body.
                 let next = || pending.lock().ok()?.next();
                 while let Some(target) = next() {
                     if let Err(error) = run_target(workspace, &programs, target, seconds) {
@@ -75,7 +75,7 @@ pub fn suite(workspace: &Workspace) -> Result<SuiteOutcome> {
     Ok(SuiteOutcome::Passed)
 }
 
-/// How many seconds each target may run, at least one.
+/// Returns how many seconds each target may run, at least one.
 fn seconds_each(targets: usize, processors: usize) -> u64 {
     let turns = targets.div_ceil(processors).max(1) as u64;
     (ALL.as_secs() / turns).clamp(1, EACH.as_secs())
@@ -84,12 +84,13 @@ fn seconds_each(targets: usize, processors: usize) -> u64 {
 /// Builds every target and returns the folder with the programs.
 fn build(workspace: &Workspace) -> Result<PathBuf> {
     let host = host_triple(&process::output(workspace.command("rustc").arg("-vV"))?)?;
-    // Flags of its own would rebuild everything at each change between the two.
+    // In the common build folder, different flags would rebuild everything at each switch.
     let folder = workspace.target.join("fuzz");
     let mut command = workspace.cargo();
     command.args(["build", "--profile", PROFILE, "--locked", "--manifest-path"]);
     command.arg("fuzz/Cargo.toml");
-    // With a named target, the flags stay away from build scripts, which cannot link with them.
+    // With an explicit target, the flags do not apply to build scripts, which cannot link with
+    // them.
     command.args(["--target", &host]);
     command.env("CARGO_TARGET_DIR", &folder).env("RUSTFLAGS", COVERAGE.join(" "));
     process::run(command.env_remove("CARGO_ENCODED_RUSTFLAGS"))?;
@@ -112,7 +113,7 @@ fn run_target(workspace: &Workspace, programs: &Path, target: &str, seconds: u64
     command.arg(format!("-max_total_time={seconds}"));
     command.args(["-max_len=65536", "-rss_limit_mb=2048", "-timeout=10"]);
     command.arg(prefix).arg(corpus.path());
-    // libFuzzer writes hundreds of lines, of which a good run has one to show.
+    // libFuzzer writes hundreds of lines, of which only one matters in a good run.
     command.stdout(File::create(&log)?).stderr(File::options().append(true).open(&log)?);
     let status = command.env("RUST_BACKTRACE", "0").status().context("cannot be started")?;
 

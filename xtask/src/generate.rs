@@ -1,8 +1,7 @@
-//! `cargo xtask generate`: the files that are made from the code, and the check that they are
-//! up to date.
+//! `cargo xtask generate`: generates files from the code, and checks that they are up to date.
 //!
-//! Everything is first made in a temporary folder, laid out as in the repository. Then it is
-//! either put into place or compared.
+//! Everything is first generated in a temporary folder, with the layout of the repository. Then it
+//! is either copied or compared.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,13 +14,14 @@ use serde_json::Value;
 use crate::{TaskResult, Workspace, bench, process};
 
 const SCHEMAS: &str = "crates/model/schemas";
-/// Where the schema of a workflow's file is, which the program makes of the keys that it reads.
+/// The path of the schema of a workflow's file, which the program generates from the keys that it
+/// reads.
 const WORKFLOW_SCHEMAS: &str = "crates/workflow/schemas";
 /// The schemas of a workflow's artifacts, which are written by hand: those that the program itself
 /// reads or writes, and those of the method that comes with it.
 const ARTIFACTS: [&str; 2] =
     ["crates/workflow/src/schemas", "crates/cli/packs/delivery-workflow/workflow/schemas"];
-/// What the model knows of the names that agents have for things.
+/// The names that agents use, as the model knows them.
 const AGENT_NAMES: &str = "crates/model/src/agent_names.rs";
 const REFERENCE: &str = "docs/reference";
 const HOSTS: &str = "docs/hosts";
@@ -37,7 +37,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     }
 }
 
-/// Says which files in the repository differ from what the code makes now.
+/// Reports which files in the repository differ from the generated ones.
 pub fn check(workspace: &Workspace) -> Result<TaskResult> {
     let fresh = generate(workspace)?;
     let mut differ = Vec::new();
@@ -65,7 +65,7 @@ fn write(workspace: &Workspace) -> Result<TaskResult> {
     for file in files_below(fresh.path())? {
         let text = fs::read(fresh.path().join(&file))?;
         let place = workspace.root.join(&file);
-        // A file left alone keeps its time, so cargo need not build again.
+        // An unchanged file keeps its time, so cargo need not rebuild.
         if fs::read(&place).is_ok_and(|old| old == text) {
             continue;
         }
@@ -80,7 +80,7 @@ fn write(workspace: &Workspace) -> Result<TaskResult> {
     Ok(TaskResult::Good)
 }
 
-/// Makes every generated file in a temporary folder.
+/// Generates every file in a temporary folder.
 fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
     let fresh = tempfile::tempdir()?;
     let schemas = fresh.path().join(SCHEMAS);
@@ -138,7 +138,7 @@ fn workflow_picture(anyhook: &Path) -> Result<String> {
 
 /// What the program knows about each agent.
 fn hosts(anyhook: &Path) -> Result<Vec<Value>> {
-    // Which agents this machine has must not get into the pages.
+    // Which agents this machine has must not affect the pages.
     let nowhere = tempfile::tempdir()?;
     let mut command = Command::new(anyhook);
     command.args(["hosts", "--json"]).env_clear().env("HOME", nowhere.path());
@@ -269,7 +269,7 @@ fn powers(row: &Value) -> String {
     if powers.is_empty() { "observe only".to_owned() } else { powers.join(", ") }
 }
 
-/// A text without anything around it.
+/// Returns a text without quotes.
 fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
@@ -285,7 +285,7 @@ fn commands_page(anyhook: &Path) -> Result<String> {
     Ok(page)
 }
 
-/// Adds one command's help text and then, in order, those of the commands below it.
+/// Adds one command's help text and then, in order, those of its subcommands.
 fn add_command(anyhook: &Path, words: &mut Vec<String>, page: &mut String) -> Result<()> {
     let mut command = Command::new(anyhook);
     // Help is wrapped to the terminal, so its width must be the same everywhere.
@@ -314,7 +314,7 @@ fn commands_in(help: &str) -> Vec<String> {
             let heading = line.strip_suffix(':');
             is_list = heading.is_some_and(|title| !matches!(title, "Arguments" | "Options"));
         }
-        // Names stand two columns in; what stands further in continues a description.
+        // Names are indented by two columns; deeper lines continue a description.
         let name = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '));
         let name = name.and_then(|rest| rest.split_whitespace().next());
         names.extend(name.filter(|name| is_list && *name != "help").map(str::to_owned));
@@ -348,7 +348,7 @@ fn schemas_page(workspace: &Workspace, fresh: &Path) -> Result<String> {
 
 const TABLE_HEAD: &str = "| file | title | what it describes |\n|---|---|---|\n";
 
-/// The schemas of a folder, which is in the repository at `home`, a row each.
+/// Returns a row for each schema of a folder, which is in the repository at `home`.
 fn schema_rows(folder: &Path, home: &str) -> Result<Vec<String>> {
     let mut rows = Vec::new();
     let mut files = files_below(folder)?;
@@ -376,7 +376,7 @@ fn cell(value: &Value) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// Schemas in the repository that are not made any more.
+/// Returns schemas in the repository that are no longer generated.
 fn stale_schemas(workspace: &Workspace, fresh: &Path) -> Result<Vec<PathBuf>> {
     let folder = Path::new(SCHEMAS);
     let present = workspace.root.join(folder);
@@ -390,7 +390,7 @@ fn stale_schemas(workspace: &Workspace, fresh: &Path) -> Result<Vec<PathBuf>> {
     Ok(stale)
 }
 
-/// Every file below a folder, relative to it, in order.
+/// Returns every file below a folder, relative to it, sorted.
 fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![PathBuf::new()];

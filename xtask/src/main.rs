@@ -11,10 +11,10 @@ mod dist;
 mod features;
 mod fuzz;
 mod generate;
-mod keep;
 mod new_host;
 mod package;
 mod process;
+mod run_limited;
 mod suites;
 mod test;
 mod tools;
@@ -66,8 +66,8 @@ enum TaskResult {
 
 fn main() -> ExitCode {
     let mut given = std::env::args_os().skip(1);
-    if given.next().is_some_and(|task| task == keep::TASK) {
-        return keep::run(&given.collect::<Vec<_>>()).unwrap_or_else(|error| {
+    if given.next().is_some_and(|task| task == run_limited::TASK) {
+        return run_limited::run(&given.collect::<Vec<_>>()).unwrap_or_else(|error| {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         });

@@ -1,8 +1,8 @@
 //! `cargo xtask new-host NAME`: writes the folder of a new agent, with its tests, and the line that
 //! declares it.
 //!
-//! What it writes works for an agent that takes hooks as Claude Code does. What the agent does
-//! otherwise is then changed in its folder: `docs/contributing/add-a-host.md` says in which file.
+//! The generated code works for an agent whose hooks are like those of Claude Code. Differences are
+//! then implemented in its folder: `docs/contributing/add-a-host.md` describes in which file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const FILES: [(&str, &str); 7] = [
     ("fixtures/PreToolUse-Bash.json", include_str!("new_host/payload.json.txt")),
 ];
 
-/// Writes the folder and the line.
+/// Writes the folder and the declaration.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     let [id] = arguments else { bail!("usage: cargo xtask new-host NAME, such as qwen-code") };
     let folder = write(&workspace.root, id)?;
@@ -40,7 +40,8 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     Ok(TaskResult::Good)
 }
 
-/// Writes the folder of an agent and its line into the repository at `root`; returns the folder.
+/// Writes the folder of an agent and its declaration into the repository at `root`; returns the
+/// folder.
 fn write(root: &Path, id: &str) -> Result<PathBuf> {
     let is_part = |part: &str| {
         part.starts_with(|first: char| first.is_ascii_lowercase())
@@ -61,13 +62,13 @@ fn write(root: &Path, id: &str) -> Result<PathBuf> {
         fs::write(&file, text.replace("@ID@", id).replace("@TITLE@", &title(id)))
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
-    // How lines are broken depends on how long the name is.
+    // Line breaks depend on the length of the name.
     let mut command = Command::new("rustfmt");
     process::run(command.args(["--edition", "2024"]).arg(root.join(&folder).join("mod.rs")))?;
     Ok(folder)
 }
 
-/// Adds the module's line to the first block of such lines, which is that of the agents.
+/// Adds the module's declaration to the first block of declarations, which is that of the agents.
 fn declare(library: &Path, module: &str) -> Result<()> {
     let text = fs::read_to_string(library)
         .with_context(|| format!("cannot read {}", library.display()))?;
@@ -107,7 +108,7 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
     }
 
-    /// The folder of the repository for what is built.
+    /// Returns the build folder of the repository.
     fn target() -> PathBuf {
         let chosen = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
         chosen.unwrap_or_else(|| repository().join("target"))
@@ -115,8 +116,8 @@ mod tests {
 
     /// Makes a copy of what an agent is built from: the crate of all agents and what it depends on.
     ///
-    /// It is always in the same place, and what did not change keeps its time, so that cargo need not
-    /// build it again.
+    /// It is always at the same path, and unchanged files keep their time, so that cargo need not
+    /// rebuild them.
     fn copy_of_crates() -> PathBuf {
         let scratch = target().join("new-host");
         fs::create_dir_all(&scratch).unwrap();
@@ -203,8 +204,8 @@ mod tests {
 
         let mut command = Command::new(crate::workspace::cargo_program());
         command.current_dir(root).args(["test", "--offline", "-p", "anyhook-hosts", "--lib"]);
-        // To cargo the crates of a copy are those of the repository: it must not build them into the
-        // same folder.
+        // For cargo the crates of a copy are the same as those of the repository: it must not build
+        // them into the same folder.
         command.arg("--target-dir").arg(root.join("target")).arg("example_agent::");
         let output = command.output().unwrap();
         let (told, failed) = (

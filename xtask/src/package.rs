@@ -1,8 +1,8 @@
-//! The suite `packages`: the packages of the crates that are published, unpacked. What is built from
-//! them needs nothing else of the repository.
+//! The suite `packages`: builds the packages of published crates, unpacked. They must need nothing
+//! else of the repository.
 //!
-//! `cargo package` would build each package anew. Unpacked side by side they are one workspace, and
-//! what they depend on is in our build folder already.
+//! `cargo package` would rebuild each package. Unpacked next to each other they are one workspace,
+//! and their dependencies are in our build folder already.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,18 +14,18 @@ use serde_json::Value;
 use crate::suites::SuiteOutcome;
 use crate::{Workspace, process};
 
-/// What crates.io shows of a crate.
+/// The fields that crates.io shows.
 const SHOWN: [&str; 6] =
     ["description", "license", "repository", "readme", "keywords", "categories"];
 
-/// What every package must hold.
+/// The files that every package must contain.
 const FILES: [&str; 3] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
 /// As in our own workspace: with another profile every dependency would be checked again.
 const PROFILE: &str = "[profile.dev]\ndebug = \"line-tables-only\"\n\n\
                        [profile.dev.package.\"*\"]\ndebug = false\n";
 
-/// Builds every package with all features, and `anyhook` with those that a first build has.
+/// Builds every package with all features, and `anyhook` with its default features.
 ///
 /// Each crate alone, with every combination of its features, is the nightly suite `features`.
 pub fn suite(workspace: &Workspace) -> Result<SuiteOutcome> {
@@ -38,19 +38,19 @@ pub fn suite(workspace: &Workspace) -> Result<SuiteOutcome> {
     Ok(SuiteOutcome::Passed)
 }
 
-/// The crates that may go to a registry, as `cargo metadata` tells them.
+/// Returns the crates that are published to a registry, from `cargo metadata`.
 pub fn published(metadata: &Value) -> Result<Vec<&Value>> {
     let packages = metadata["packages"].as_array().context("cargo names no crates")?;
     Ok(packages.iter().filter(|package| is_published(package)).collect())
 }
 
-/// Whether a crate may go to a registry: where it may not, the list of registries is empty.
+/// Returns whether a crate is published to a registry: if not, the list of registries is empty.
 fn is_published(package: &Value) -> bool {
     package["publish"].as_array().is_none_or(|registries| !registries.is_empty())
 }
 
-/// Makes the packages of crates, as `cargo metadata` tells them, and returns the workspace that has
-/// them as its members.
+/// Makes the packages of crates, from `cargo metadata`, and returns the workspace that has them as
+/// its members.
 pub fn unpack(workspace: &Workspace, crates: &[&Value]) -> Result<PathBuf> {
     let mut package = workspace.cargo();
     package.args(["package", "--locked", "--no-verify", "--allow-dirty"]);
@@ -72,7 +72,7 @@ pub fn unpack(workspace: &Workspace, crates: &[&Value]) -> Result<PathBuf> {
         check(one, &unpacked.join(folder))?;
     }
     fs::write(unpacked.join("Cargo.toml"), manifest(crates)?)?;
-    // The same versions; cargo takes out what the packages do not need.
+    // The same versions; cargo removes what the packages do not need.
     fs::copy(workspace.root.join("Cargo.lock"), unpacked.join("Cargo.lock"))?;
     Ok(unpacked)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::keep;
+use crate::run_limited;
 
 /// A day: longer than anything here takes.
 pub const NO_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -25,21 +25,21 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs the command as [`run`] does, and also fails if a process outlives it that it has started.
-/// Such a process is ended.
+/// Runs the command as [`run`] does, and also fails if a process that it has started outlives it.
+/// Such a process is killed.
 ///
 /// The command must neither have its streams set nor its environment cleared.
 pub fn run_tests(command: &mut Command) -> Result<()> {
     eprintln!("$ {}", shown(command));
     let report = tempfile::NamedTempFile::new()?;
-    // The limit is the suite's.
-    let status = keep::kept(command, report.path(), NO_LIMIT).status();
+    // The suite has the time limit.
+    let status = run_limited::kept(command, report.path(), NO_LIMIT).status();
     let status = status.with_context(|| cannot_start(command))?;
     let left = fs::read_to_string(report.path())?;
     ended(&program(command), status.success().then_some(()).ok_or(status), &left)
 }
 
-/// Says what was wrong with a command's end, if anything.
+/// Returns what was wrong with a command's exit, if anything.
 fn ended(program: &str, status: Result<(), ExitStatus>, left: &str) -> Result<()> {
     let mut wrong = Vec::new();
     if let Err(status) = status {
@@ -56,7 +56,7 @@ fn ended(program: &str, status: Result<(), ExitStatus>, left: &str) -> Result<()
     if wrong.is_empty() { Ok(()) } else { bail!("{}", wrong.join("\n")) }
 }
 
-/// Runs the command as [`run`] does, and ends it when it takes longer than `limit`.
+/// Runs the command as [`run`] does, and kills it when it takes longer than `limit`.
 pub fn run_within(limit: Duration, command: &mut Command) -> Result<()> {
     eprintln!("$ {}", shown(command));
     let mut child = command.spawn().with_context(|| cannot_start(command))?;
@@ -79,7 +79,7 @@ pub fn run_within(limit: Duration, command: &mut Command) -> Result<()> {
 
 /// Runs the command quietly and returns its standard output; its errors become ours.
 pub fn output(command: &mut Command) -> Result<String> {
-    // No terminal on any stream: programs fit their output to one when they find it.
+    // No terminal on any stream: programs adapt their output to a terminal.
     let output = command.stdin(Stdio::null()).output().with_context(|| cannot_start(command))?;
     if !output.status.success() {
         bail!(
@@ -93,7 +93,7 @@ pub fn output(command: &mut Command) -> Result<String> {
         .with_context(|| format!("`{}` printed bytes that are no text", shown(command)))
 }
 
-/// The command line as a person would type it, shortened where it is very long.
+/// Returns the command line as a person would type it, shortened if it is very long.
 fn shown(command: &Command) -> String {
     let mut line = program(command);
     for argument in command.get_args() {

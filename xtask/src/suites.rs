@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::workspace::EVERYTHING;
 use crate::{TaskResult, Workspace, generate, process, tools};
 
-/// How a suite ended when nothing was found wrong.
+/// The outcome of a suite without failures.
 #[derive(Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum SuiteOutcome {
     /// All of it ran.
@@ -44,7 +44,7 @@ pub fn tests(workspace: &Workspace) -> Result<SuiteOutcome> {
     nextest(workspace, "ci")
 }
 
-/// The real agents: installed by package name, run without a network.
+/// The real agents: installed from npm, run without a network.
 pub fn agents(workspace: &Workspace) -> Result<SuiteOutcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_AGENTS) {
         return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
@@ -115,7 +115,7 @@ pub fn examples(workspace: &Workspace) -> Result<SuiteOutcome> {
     for pack in folders_in(workspace, Path::new("crates/cli/packs"))? {
         hooks.extend(hooks_in(workspace, pack.join("hooks"))?);
     }
-    // The hooks and the state of whoever runs this stay out of it.
+    // The hooks and the state of the user who runs this must not be used.
     let home = tempfile::tempdir()?;
     for task in ["check", "test"] {
         let mut command = workspace.command(&anyhook);
@@ -138,7 +138,8 @@ pub fn deny(workspace: &Workspace) -> Result<SuiteOutcome> {
     let mut command = workspace.command(&deny);
     process::run(command.args(["--locked", "check", "bans", "licenses", "sources"]))?;
 
-    // A database out of reach says nothing about our dependencies, so only what it says can fail.
+    // An unreachable database says nothing about our dependencies, so only its content can cause a
+    // failure.
     let mut fetch = workspace.command(&deny);
     if let Err(error) = process::run_within(FETCH_LIMIT, fetch.args(["--locked", "fetch", "db"])) {
         println!("{error:#}");
@@ -150,7 +151,7 @@ pub fn deny(workspace: &Workspace) -> Result<SuiteOutcome> {
     Ok(SuiteOutcome::Passed)
 }
 
-/// No word is misspelt; what is so on purpose is in `_typos.toml`.
+/// No word is misspelt; exceptions are in `_typos.toml`.
 pub fn typos(workspace: &Workspace) -> Result<SuiteOutcome> {
     match tools::ensure(&tools::TYPOS) {
         Ok(typos) => process::run(&mut workspace.command(typos))?,
@@ -182,7 +183,7 @@ fn hooks_in(workspace: &Workspace, parent: impl AsRef<Path>) -> Result<Vec<PathB
     Ok(hooks)
 }
 
-/// The folders in a folder of the repository, relative to it, in order of name.
+/// Returns the folders in a folder of the repository, relative to it, sorted by name.
 fn folders_in(workspace: &Workspace, parent: &Path) -> Result<Vec<PathBuf>> {
     let entries = workspace.root.join(parent).read_dir();
     let mut folders = Vec::new();

@@ -1,7 +1,7 @@
-//! `cargo xtask test`: runs every suite to its end and sums up.
+//! `cargo xtask test`: runs every suite to its end and prints a summary.
 //!
-//! A failing suite does not stop the others, and one that takes too long is ended. What each suite
-//! does is in `suites`.
+//! A failing suite does not stop the others, and one that takes too long is killed. The suites
+//! themselves are in `suites`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use crate::suites::{self, SuiteOutcome};
-use crate::{TaskResult, Workspace, bench, dist, features, fuzz, keep, package, process};
+use crate::{TaskResult, Workspace, bench, dist, features, fuzz, package, process, run_limited};
 
 /// One named part of the tests.
 pub struct Suite {
     /// The name on the command line and in the table.
     pub name: &'static str,
-    /// What it makes sure of.
+    /// What it checks.
     about: &'static str,
-    /// After so many minutes it is ended and has failed, where nothing may be skipped.
+    /// After this many minutes it is killed and has failed, if nothing may be skipped.
     minutes: u64,
     when: When,
     body: fn(&Workspace) -> Result<SuiteOutcome>,
@@ -33,7 +33,7 @@ enum When {
     Nightly,
 }
 
-/// Every suite, in the order of running: the quick and the most telling ones first.
+/// Every suite, in the order of running: the quick and the most informative ones first.
 pub const SUITES: [Suite; 18] = [
     Suite {
         name: "format",
@@ -163,7 +163,7 @@ pub const SUITES: [Suite; 18] = [
     },
 ];
 
-/// A run in which nothing may be skipped ends by then, whatever its suites do.
+/// A run in which nothing may be skipped ends within this time, whatever its suites do.
 const RUN_LIMIT: Duration = Duration::from_secs(55 * 60);
 
 /// What a skipped suite means.
@@ -180,7 +180,7 @@ struct Finished {
     name: &'static str,
     result: Result<SuiteOutcome>,
     time: Duration,
-    /// What all its processes took of the processors.
+    /// The CPU time of all its processes.
     cpu: Duration,
 }
 
@@ -208,9 +208,9 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
 }
 
 impl Suite {
-    /// Returns how long it may take, so long after the run began.
+    /// Returns how long it may take, `elapsed` after the start of the run.
     ///
-    /// None for a person who waits: they can end it, and may have asked for more than CI does.
+    /// `None` for a person who waits: they can stop it, and may have requested more than CI does.
     fn limit(&self, elapsed: Duration, skips: Skips) -> Option<Duration> {
         let own = Duration::from_secs(self.minutes * 60);
         (skips == Skips::Fail).then(|| own.min(RUN_LIMIT.saturating_sub(elapsed)))
@@ -241,12 +241,12 @@ pub fn run_suites(workspace: &Workspace, suites: &[&Suite], skips: Skips) -> Res
     Ok(ending)
 }
 
-/// The task that runs one suite for [`run_apart`]. It is not in the help: people have no use for it.
+/// The task that runs one suite for [`run_apart`]. It is not in the help: it is for internal use.
 pub const TASK: &str = "suite";
 
-/// Runs a suite in a process of its own, so that it can be ended with all that it has started.
+/// Runs a suite in a process of its own, so that it can be killed with all its child processes.
 ///
-/// With a limit nothing may be skipped, in the tests, either.
+/// With a limit nothing may be skipped, not in the tests either.
 fn run_apart(
     workspace: &Workspace,
     suite: &Suite,
@@ -254,14 +254,14 @@ fn run_apart(
 ) -> Result<SuiteOutcome> {
     let folder = tempfile::tempdir()?;
     let (answer, left) = (folder.path().join("answer"), folder.path().join("left"));
-    let mut command = keep::ourselves();
+    let mut command = run_limited::ourselves();
     command.arg(TASK).arg(suite.name).arg(&answer).current_dir(&workspace.root);
     if limit.is_some() {
         command.env("ANYHOOK_STRICT", "1");
     }
     let limit = limit.unwrap_or(process::NO_LIMIT);
-    let status = keep::kept(&command, &left, limit).status()?;
-    if status.code() == Some(keep::TOO_LONG.into()) {
+    let status = run_limited::kept(&command, &left, limit).status()?;
+    if status.code() == Some(run_limited::TOO_LONG.into()) {
         bail!("it took longer than its limit of {} s and was ended", limit.as_secs());
     }
     let answer = fs::read(&answer).with_context(|| format!("it ended with {status}"))?;
@@ -278,7 +278,7 @@ pub fn run_one(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult
     Ok(TaskResult::Good)
 }
 
-/// What all processes that we have waited for, and theirs, took of the processors.
+/// Returns the CPU time of all processes that we have waited for, and of their descendants.
 fn children_cpu() -> Result<Duration> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     let ticks = children_ticks(&stat).context("/proc/self/stat cannot be read")?;
@@ -288,7 +288,7 @@ fn children_cpu() -> Result<Duration> {
 
 /// The sum of `cutime` and `cstime`.
 fn children_ticks(stat: &str) -> Option<u64> {
-    // The name is in parentheses and may itself have some; then comes the third field.
+    // The name is in parentheses and may contain some itself; then comes the third field.
     let mut fields = stat.rsplit_once(") ")?.1.split(' ').skip(16 - 3);
     Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
 }

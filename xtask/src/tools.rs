@@ -1,4 +1,4 @@
-//! Finds the programs the suites need, and installs those that are missing.
+//! Finds the programs that the suites need, and installs missing ones.
 //!
 //! Tools go to a cache folder of this project, never into the user's `~/.cargo/bin`.
 //! Debian programs are installed only by root, who could do so anyway.
@@ -12,9 +12,9 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{process, workspace};
 
-/// A tool that a registry has.
+/// A tool from a registry.
 ///
-/// Versions are named: the newest one may need a newer compiler than ours.
+/// Versions are pinned: the newest one may need a newer compiler than ours.
 pub struct Tool {
     name: &'static str,
     version: &'static str,
@@ -25,7 +25,7 @@ pub struct Tool {
 enum ToolSource {
     /// Compiled here, from crates.io, with these arguments.
     CratesIo(&'static [&'static str]),
-    /// A finished program, from Python's registry.
+    /// A prebuilt program, from Python's registry.
     Python,
 }
 
@@ -36,14 +36,14 @@ pub const NEXTEST: Tool = Tool {
     source: ToolSource::CratesIo(&["--no-default-features", "--features=default-no-update"]),
 };
 
-/// Checks dependencies: their licences, their sources, what is known against them.
+/// Checks dependencies: their licences, sources and known vulnerabilities.
 pub const DENY: Tool = Tool {
     name: "cargo-deny",
     version: "0.20.2",
     source: ToolSource::CratesIo(&["--no-default-features"]),
 };
 
-/// Finds dependencies that nothing uses.
+/// Finds unused dependencies.
 pub const MACHETE: Tool = Tool {
     name: "cargo-machete",
     version: "0.9.2",
@@ -62,7 +62,7 @@ pub struct Program {
     package: &'static str,
 }
 
-/// What hooks are written in, and what the tests shut them in with and look at them with.
+/// The interpreters of hooks, and the programs with which tests isolate and observe them.
 pub const FOR_HOOKS: [Program; 9] = [
     Program { name: "bash", package: "bash" },
     Program { name: "python3", package: "python3" },
@@ -85,7 +85,7 @@ pub const FOR_FEW_TESTS: [Program; 6] = [
     Program { name: "zsh", package: "zsh" },
 ];
 
-/// What the real agents are installed and shut in with.
+/// The programs to install and isolate the real agents.
 pub const FOR_AGENTS: [Program; 6] = [
     Program { name: "npm", package: "npm" },
     Program { name: "node", package: "nodejs" },
@@ -95,14 +95,14 @@ pub const FOR_AGENTS: [Program; 6] = [
     Program { name: "python3", package: "python3" },
 ];
 
-/// What the clients in other languages are written for.
+/// The programs for the clients in other languages.
 pub const FOR_CLIENTS: [Program; 3] = [
     Program { name: "python3", package: "python3" },
     Program { name: "node", package: "nodejs" },
     Program { name: "npm", package: "npm" },
 ];
 
-/// What the peers of the benchmark are installed and run with.
+/// The programs to install and run the peers of the benchmark.
 pub const FOR_PEERS: [Program; 4] = [
     Program { name: "git", package: "git" },
     Program { name: "npm", package: "npm" },
@@ -110,10 +110,10 @@ pub const FOR_PEERS: [Program; 4] = [
     Program { name: "python3", package: "python3" },
 ];
 
-/// What tells how much memory a program had.
+/// The program that measures memory.
 pub const FOR_MEMORY: [Program; 1] = [Program { name: "time", package: "time" }];
 
-/// What counts instructions and system calls.
+/// The programs that count instructions and system calls.
 pub const FOR_COUNTING: [Program; 2] = [
     Program { name: "valgrind", package: "valgrind" },
     Program { name: "strace", package: "strace" },
@@ -122,16 +122,16 @@ pub const FOR_COUNTING: [Program; 2] = [
 /// What building libFuzzer needs.
 pub const FOR_FUZZING: [Program; 1] = [Program { name: "c++", package: "g++" }];
 
-/// What the C parts of a static binary are compiled with.
+/// The compiler of the C parts of a static binary.
 pub const FOR_STATIC: [Program; 1] = [Program { name: "musl-gcc", package: "musl-tools" }];
 
-/// What a Debian package is made with.
+/// The programs that make a Debian package.
 pub const FOR_DEBIAN: [Program; 2] = [
     Program { name: "dpkg-deb", package: "dpkg" },
     Program { name: "md5sum", package: "coreutils" },
 ];
 
-/// What packages are installed with.
+/// The programs that install packages.
 pub const FOR_PACKAGES: [Program; 6] = [
     Program { name: "tar", package: "tar" },
     Program { name: "sha256sum", package: "coreutils" },
@@ -161,13 +161,13 @@ pub fn ensure(tool: &Tool) -> Result<PathBuf> {
     Ok(installed)
 }
 
-/// Compiles a tool without optimising it: that takes a third of the time, and each of them is done
-/// within seconds all the same.
+/// Compiles a tool without optimization: that takes a third of the time, and each of them still
+/// finishes within seconds.
 fn compile(tool: &Tool, arguments: &[&str], tools: &Path, root: &Path) -> Result<()> {
     let mut install = Command::new(workspace::cargo_program());
     install.args(["install", tool.name, "--version", tool.version, "--locked", "--debug"]);
     install.args(arguments).arg("--root").arg(root);
-    // What they have in common is compiled once.
+    // Common dependencies are compiled once.
     install.env("CARGO_TARGET_DIR", tools.join("build"));
     install.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
     process::run(&mut install)
@@ -183,7 +183,7 @@ fn fetch(tool: &Tool, root: &Path) -> Result<()> {
     process::run(install.arg(format!("{}=={}", tool.name, tool.version)))
 }
 
-/// Makes sure that the programs are there, or says which are missing.
+/// Makes sure that the programs are installed, or reports which are missing.
 pub fn ensure_programs(programs: &[Program]) -> Result<()> {
     let mut missing = missing(programs);
     if missing.is_empty() {
@@ -203,7 +203,7 @@ pub fn ensure_programs(programs: &[Program]) -> Result<()> {
     bail!("programs are missing: {}", list.join(", "));
 }
 
-/// Makes sure that python can make environments of its own, which Debian has apart.
+/// Makes sure that python can create virtual environments, which is a separate package in Debian.
 pub fn ensure_venv() -> Result<()> {
     let has = || process::output(Command::new("python3").args(["-c", "import ensurepip"])).is_ok();
     if !has() && is_root() && on_path("apt-get").is_some() {
@@ -229,12 +229,12 @@ fn install_packages(programs: &[&Program]) -> Result<()> {
     process::run(install.env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
-/// Asks `id`, because the standard library does not tell the user's number.
+/// Asks `id`, because the standard library does not provide the user id.
 fn is_root() -> bool {
     process::output(Command::new("id").arg("-u")).is_ok_and(|number| number.trim() == "0")
 }
 
-/// Where a program is, if it is anywhere.
+/// Returns the path of a program, if it is found.
 pub fn on_path(name: &str) -> Option<PathBuf> {
     find_in(&std::env::var_os("PATH")?, name)
 }
@@ -247,7 +247,7 @@ fn is_program(file: &Path) -> bool {
     file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-/// Where we keep what we install.
+/// Returns the folder for installed tools.
 pub fn cache_folder() -> Result<PathBuf> {
     // An empty or relative value counts as unset, as the XDG specification says.
     let from = |variable| std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());

@@ -1,4 +1,4 @@
-//! Where unsafe code may be: at the beginning of the small program, in its allocator, and in its
+//! Checks where unsafe code is: at the start of the small program, in its allocator, and in its
 //! signal handler.
 
 use std::fs;
@@ -6,11 +6,11 @@ use std::path::Path;
 
 use crate::Workspace;
 
-/// The files, from the repository's top.
+/// The files, relative to the repository's root.
 const PLACES: [&str; 3] =
     ["crates/hook/src/allocator.rs", "crates/hook/src/start.rs", "crates/hook/src/watchdog.rs"];
 
-/// Collects the files in a folder that let themselves have unsafe code: the lint refuses all others.
+/// Collects the files in a folder that allow themselves unsafe code: the lint refuses all others.
 fn collect(folder: &Path, found: &mut Vec<String>, root: &Path) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
@@ -18,7 +18,7 @@ fn collect(folder: &Path, found: &mut Vec<String>, root: &Path) {
             collect(&path, found, root);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).unwrap();
-            // Not written out: this file would find itself.
+            // Not spelled out: this file would find itself.
             if ["allow", "expect", "warn"]
                 .iter()
                 .any(|word| text.contains(&format!("{word}(unsafe_code")))

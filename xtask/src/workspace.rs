@@ -1,4 +1,4 @@
-//! Where things are: the repository, the build folder and the programs in it.
+//! Paths: the repository, the build folder and the programs in it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,21 +10,21 @@ use crate::process;
 
 /// What the suites build: all crates with all features.
 ///
-/// One selection for all of them: with another one, cargo would give dependencies other features,
-/// and compile most crates again.
+/// One selection for all of them: with another one, cargo would enable other features in
+/// dependencies, and recompile most crates.
 pub const EVERYTHING: [&str; 3] = ["--workspace", "--all-features", "--locked"];
 
 /// The repository this task works on.
 pub struct Workspace {
-    /// The repository's top folder.
+    /// The repository's root folder.
     pub root: PathBuf,
     /// Cargo's build folder.
     pub target: PathBuf,
 }
 
 impl Workspace {
-    /// Finds the repository and asks cargo for its build folder, which a variable or a settings
-    /// file may have moved.
+    /// Finds the repository and asks cargo for its build folder, which a variable or a
+    /// configuration file may have moved.
     pub fn find() -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
@@ -37,7 +37,7 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// What cargo knows about our own crates.
+    /// Returns cargo's metadata of our own crates.
     pub fn metadata(&self) -> Result<Value> {
         let mut command = self.cargo();
         command.args(["metadata", "--no-deps", "--format-version", "1"]);
@@ -59,15 +59,15 @@ impl Workspace {
 
     /// Builds every program and example as the tests do, and returns their folder.
     ///
-    /// Without `--examples` cargo would leave out what only tests depend on, and give other crates
-    /// other features.
+    /// Without `--examples` cargo would leave out what only tests depend on, and enable other
+    /// features in other crates.
     pub fn build_everything(&self) -> Result<PathBuf> {
         let mut command = self.cargo();
         process::run(command.arg("build").args(EVERYTHING).args(["--bins", "--examples"]))?;
         Ok(self.target.join("debug"))
     }
 
-    /// Builds the program of a crate alone, as it is installed, and returns its path.
+    /// Builds only the program of a crate, as it is installed, and returns its path.
     pub fn build_program(&self, name: &str, profile: &str) -> Result<PathBuf> {
         let mut command = self.cargo();
         command.args(["build", "--locked", "--package", name, "--profile", profile]);
@@ -78,7 +78,7 @@ impl Workspace {
     }
 }
 
-/// The cargo that started us, so that a toolchain chosen with `cargo +NAME` stays chosen.
+/// Returns the cargo that started us, so that a toolchain chosen with `cargo +NAME` is kept.
 pub fn cargo_program() -> PathBuf {
     std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
 }

@@ -1,4 +1,4 @@
-//! How commands meet the daemon: they find it or start it, and ask it.
+//! The client side of the daemon for commands: finds or starts it, and sends requests.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,7 +22,7 @@ use crate::downtime;
 use crate::environment::{self, Environment};
 use crate::error::CommandError;
 
-/// A person waits for the daemon so long.
+/// A command waits for the daemon at most this long.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Returns the daemon's folder.
@@ -42,10 +42,10 @@ pub fn connect(environment: &Environment) -> Result<Client, CommandError> {
     })?)
 }
 
-/// Asks the daemon something that changes nothing; starts it if it does not run.
+/// Sends a request that changes nothing; starts the daemon if it does not run.
 pub fn ask(environment: &Environment, request: &Request) -> Result<Response, CommandError> {
     match connect(environment)?.request(request) {
-        // It was about to end: the next one knows the same.
+        // It was about to stop: the next one has the same state.
         Err(error) if error.may_pass() && !matches!(error, ClientError::Silent { .. }) => {
             Ok(connect(environment)?.request(request)?)
         }
@@ -62,7 +62,7 @@ pub fn connect_if_it_runs(environment: &Environment) -> Result<Option<Client>, C
     }
 }
 
-/// Asks the daemon how it is.
+/// Queries the daemon's status.
 pub fn status(client: &mut Client) -> Result<DaemonStatus, CommandError> {
     match client.request(&Request::Status)? {
         Response::Status(status) => Ok(*status),
@@ -70,7 +70,7 @@ pub fn status(client: &mut Client) -> Result<DaemonStatus, CommandError> {
     }
 }
 
-/// Returns why a daemon that ended could not go on, and the next step, if it said so last.
+/// Returns why a stopped daemon could not continue, and the next step, if that is last in its log.
 pub fn last_words(folder: &DaemonFolder) -> Option<(String, String)> {
     let said = tail(&folder.log(), 1).ok()?;
     let (_, why) = said.split_once(" ERROR ")?;
@@ -92,7 +92,7 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     Ok(all[all.len().saturating_sub(lines)..].concat())
 }
 
-/// Returns the notices of the last day that did not reach the person, in words.
+/// Returns the messages of the last day's notices that did not reach the person.
 pub fn notices_that_failed(places: &Places) -> Vec<String> {
     let Some(state) = &places.state else { return Vec::new() };
     let since = anyhook_engine::now() - jiff::SignedDuration::from_hours(24);
@@ -118,7 +118,7 @@ pub fn notices_that_failed(places: &Places) -> Vec<String> {
     failed
 }
 
-/// Is the process that starts the daemon; its exit code tells whether the daemon listens.
+/// Runs as the process that starts the daemon; its exit code says whether the daemon listens.
 pub fn run_starter(arguments: &[OsString]) -> ExitCode {
     let places = Environment::read().places;
     let listens = match (places.binary.as_deref(), places.state.as_deref()) {
@@ -132,7 +132,7 @@ pub fn run_starter(arguments: &[OsString]) -> ExitCode {
     ExitCode::from(u8::from(!listens.unwrap_or(false)))
 }
 
-/// Is the daemon, until it is told to stop; what it says goes to its log.
+/// Runs as the daemon, until it is told to stop; its output goes to its log.
 pub fn run(arguments: &[OsString]) -> ExitCode {
     tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(false).init();
     let places = Environment::read().places;
@@ -156,20 +156,21 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// Returns who started the daemon, as the first argument of its process or of its starter tells.
+/// Returns who started the daemon, from the first argument of its process or of its starter.
 fn started_by(arguments: &[OsString]) -> StartedBy {
     let named = arguments.first().and_then(|by| by.to_str());
     StartedBy::from_name(named.unwrap_or_default())
 }
 
-/// Brings the daemon back, if it should be running: what the keeper of a task does at its end.
+/// Restarts the daemon, if it should be running: what the supervisor of a task does at its end.
 ///
-/// `arguments` are the keeper's; the first names the task's folder, which is in the state folder.
+/// `arguments` are the supervisor's; the first names the task's folder, which is in the state
+/// folder.
 pub fn revive_after_task(arguments: &[OsString]) {
     let Some(state) = arguments.first().and_then(|folder| state_of_task(Path::new(folder))) else {
         return;
     };
-    // The folders of the daemon before are recorded; a session's environment may be another.
+    // The folders of the previous daemon are recorded; a session's environment may differ.
     let places = Places {
         state: Some(state.to_owned()),
         home: None,
@@ -179,7 +180,7 @@ pub fn revive_after_task(arguments: &[OsString]) {
     revive(&places, StartedBy::Keeper);
 }
 
-/// Brings the daemon back, if it has work and was killed.
+/// Restarts the daemon, if it has work and was killed.
 pub fn revive(places: &Places, by: StartedBy) {
     presence::revive(places, environment::running_program, by);
 }

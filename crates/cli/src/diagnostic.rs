@@ -1,4 +1,4 @@
-//! A finding as people see it: the line it is about, with a caret.
+//! Formats a finding for people: the line it is about, with a caret.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ pub fn draw(problem: &Problem, path: &str, text: &str) -> String {
     Renderer::styled().render(&groups)
 }
 
-/// Returns where a finding is in the text, at whole letters: a caret cannot stand inside one.
+/// Returns where a finding is in the text, at character boundaries: a caret cannot be inside one.
 fn span(text: &str, place: TextPosition) -> Range<usize> {
     let letter = |from: usize| (from..text.len()).find(|at| text.is_char_boundary(*at));
     letter(place.start).unwrap_or(text.len())..letter(place.end).unwrap_or(text.len())

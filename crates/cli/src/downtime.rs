@@ -1,4 +1,4 @@
-//! When no daemon ran, in words for a person who looks at states.
+//! Downtimes of the daemon, described for a person who looks at states.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,9 +11,9 @@ use crate::environment::Environment;
 use crate::format::{brief, second};
 use crate::ui::{Out, Tone};
 
-/// A downtime that was shorter is not worth a line in every list: the journal has been read since.
+/// A shorter downtime is not worth a line in every list: the journal has been read since.
 const SHORT: SignedDuration = SignedDuration::from_secs(10);
-/// One that is longer ago neither.
+/// Neither is one that ended longer ago than this.
 const LONG_AGO: SignedDuration = SignedDuration::from_hours(24);
 
 /// Whether this command has started the daemon.
@@ -24,13 +24,13 @@ pub fn note_start() {
     STARTED.store(true, Ordering::Relaxed);
 }
 
-/// Returns the time in which no daemon ran, if it is news for a person who looks at states: this
-/// command ended it, or the daemon was killed and was away for a while.
+/// Returns the last downtime of the daemon, if it matters to a person who looks at states: this
+/// command ended it, or the daemon was killed and was gone for a while.
 pub fn news(environment: &Environment) -> Option<Downtime> {
     news_and_words(environment).map(|(down, _)| down)
 }
 
-/// Tells of it on standard error.
+/// Reports it on standard error.
 pub fn tell(environment: &Environment) {
     if let Some((_, words)) = news_and_words(environment) {
         note(&words);
@@ -64,7 +64,7 @@ fn sentence(down: &Downtime, who: &str) -> String {
     format!("the daemon was down from {from} to {to} ({long}; {cause}): restarted by {who}")
 }
 
-/// Returns when no daemon ran, as a value in a table.
+/// Returns a downtime as a value in a table.
 pub fn words(down: &Downtime, by: StartedBy) -> String {
     let sentence = sentence(down, who(by));
     sentence.trim_start_matches("the daemon was down ").to_owned()
@@ -79,7 +79,8 @@ fn who(by: StartedBy) -> &'static str {
     }
 }
 
-/// Returns since when no daemon runs, in words; none if one has never run. For one that does not run.
+/// Returns since when the daemon has not been running, in words; `None` if it has never run. For a
+/// daemon that does not run.
 pub fn down_since(environment: &Environment) -> Option<String> {
     let folder = folder(&environment.places).ok()?;
     let (life, seen) = folder.read_life()?;
@@ -93,7 +94,7 @@ pub fn down_since(environment: &Environment) -> Option<String> {
     Some(format!("it has been down since {} ({long}): {cause}", second(since)))
 }
 
-/// Tells on standard error since when no daemon runs.
+/// Reports on standard error since when the daemon has not been running.
 pub fn tell_down_since(environment: &Environment) {
     if let Some(words) = down_since(environment) {
         note(&words);

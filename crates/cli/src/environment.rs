@@ -1,4 +1,4 @@
-//! What commands read of the environment, beside what the hook path reads of it.
+//! The environment variables that commands read, in addition to those of the hook path.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
@@ -25,7 +25,7 @@ use crate::ui::Pager;
 /// Where the system keeps time zones.
 const ZONE_INFO: &str = "/usr/share/zoneinfo";
 
-/// Variables of this terminal and this process alone.
+/// Variables that belong to this terminal and this process alone.
 const LEFT_OUT: [&str; 11] = [
     launch::AGENT_ID,
     "COLUMNS",
@@ -40,12 +40,12 @@ const LEFT_OUT: [&str; 11] = [
     "_",
 ];
 
-/// Returns a variable that a file of a person names; one that is no text does not count.
+/// Returns a variable that a person's file names; one that is not valid Unicode does not count.
 pub fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
 }
 
-/// Returns the address of the desktop's bus, as the session says it.
+/// Returns the address of the desktop's bus, as the session gives it.
 pub fn desktop_bus() -> Option<String> {
     let told = env::var("DBUS_SESSION_BUS_ADDRESS").ok().filter(|address| !address.is_empty());
     told.or_else(|| Some(notice::bus_at(&folder("XDG_RUNTIME_DIR")?.join("bus"))))
@@ -57,7 +57,7 @@ pub fn log_homes(places: &Places) -> Option<LogRoots> {
     Some(LogRoots { home: places.home.clone()?, variables: variables.collect() })
 }
 
-/// Returns the agent in whose session we were started, as far as our own environment tells.
+/// Returns the agent in whose session we were started, as far as our own environment shows.
 pub fn agent_around() -> Option<CallingAgent> {
     let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let above = |title: &str, name| CallingAgent {
@@ -70,7 +70,7 @@ pub fn agent_around() -> Option<CallingAgent> {
     known.or_else(|| given().map(|id| above(&id, launch::AGENT_ID)))
 }
 
-/// Returns who sits at the terminal: as the environment tells, else by the database of users.
+/// Returns the name of the user: from the environment, else from the user database.
 pub fn user_name() -> String {
     let told = |name: &&str| env::var(name).ok().filter(|name| !name.is_empty());
     let known = || passwd::user().map(|user| user.name);
@@ -81,8 +81,8 @@ pub fn user_name() -> String {
 /// Returns the environment that a pipeline's commands and agents get: ours, without what belongs to
 /// this terminal, or to the agent in whose session we were started.
 ///
-/// Where an agent began the pipeline, what replaces a program's code is left out, and programs are
-/// found where `install` found them: what a person trusted must not run other programs.
+/// If an agent started the pipeline, variables that inject code into programs are left out, and
+/// programs are found where `install` found them: a trusted runbook must not run other programs.
 pub fn variables_for_agents(environment: &Environment) -> BTreeMap<String, String> {
     let is_agents = human_only::agent_above(environment).is_some();
     let mut variables = variables(if is_agents { &Inherits::AllButCode } else { &Inherits::All });
@@ -107,14 +107,14 @@ fn variables(inherits: &Inherits) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Returns the time zone of the person's clock: by `TZ`, else the system's, else UTC.
+/// Returns the person's time zone: from `TZ`, else the system's, else UTC.
 pub fn time_zone() -> TimeZone {
     let file = |path: &Path| TimeZone::tzif("local", &fs::read(path).ok()?).ok();
     let zone = match env::var("TZ") {
         Ok(told) => {
             let name = told.trim_start_matches(':');
             let folder = folder("TZDIR").unwrap_or_else(|| ZONE_INFO.into());
-            // An absolute path stays what it is. `..` leads to no zone.
+            // An absolute path is used as it is. `..` never leads to a zone.
             let is_name = !name.is_empty() && !name.contains("..");
             let named = is_name.then(|| file(&folder.join(name))).flatten();
             named.or_else(|| TimeZone::posix(name).ok())
@@ -124,21 +124,22 @@ pub fn time_zone() -> TimeZone {
     zone.unwrap_or(TimeZone::UTC)
 }
 
-/// Tells whether colours are wanted wherever the output goes, as programs of the Node.js world read
-/// it; what anstream reads itself (`NO_COLOR`, `CLICOLOR_FORCE`) is not looked at but for a veto.
+/// Returns whether colours are wanted wherever the output goes, by the conventions of Node.js
+/// programs; what anstream reads itself (`NO_COLOR`, `CLICOLOR_FORCE`) is only considered as a
+/// veto.
 pub fn forces_colours() -> bool {
     let told = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     let is_off = |value: &std::ffi::OsString| value == "0" || value == "false";
     told("FORCE_COLOR").is_some_and(|value| !is_off(&value)) && told("NO_COLOR").is_none()
 }
 
-/// Returns the shell whose script asks for completions.
+/// Returns the shell whose script requests completions.
 pub fn completing_shell() -> Option<String> {
     env::var(completions::VARIABLE).ok().filter(|shell| !shell.is_empty())
 }
 
-/// Returns the pager for long output: `ANYHOOK_PAGER`, else `PAGER`, else `less`; none if the first of
-/// them that is set says so, or the terminal cannot do it.
+/// Returns the pager for long output: `ANYHOOK_PAGER`, else `PAGER`, else `less`; `None` if the
+/// first of them that is set says so, or the terminal cannot do it.
 pub fn pager() -> Option<Pager> {
     if env::var_os("TERM").is_none_or(|terminal| terminal == "dumb") {
         return None;
@@ -153,16 +154,16 @@ pub fn pager() -> Option<Pager> {
     Some(if env::var_os("LESS").is_none() { pager.with_usual_options() } else { pager })
 }
 
-/// Returns how wide a line may be: by `COLUMNS`, else the terminal's width, else 100.
+/// Returns the maximum width of a line: from `COLUMNS`, else the terminal's width, else 100.
 pub fn terminal_width() -> usize {
     let told = env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
     let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    // In less nothing can be said.
+    // Less than this is unusable.
     told.or_else(seen).unwrap_or(100).max(20)
 }
 
-/// Returns how wide the lines of a list may be on standard output: as wide as the terminal, or without
-/// a limit where another program reads them.
+/// Returns the maximum width of a list's lines on standard output: the width of the terminal, or
+/// unlimited where another program reads them.
 pub fn line_width() -> usize {
     if io::stdout().is_terminal() { terminal_width() } else { usize::MAX }
 }

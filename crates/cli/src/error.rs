@@ -1,4 +1,5 @@
-//! Words and exit codes: what failed, which input, the cause, then `hint:` with the next step.
+//! Error messages and exit codes: what failed, which input, the cause, then `hint:` with the next
+//! step.
 
 pub mod usage;
 #[cfg(feature = "workflow")]
@@ -18,7 +19,7 @@ use anyhook_setup::{SetupError, settings};
 
 use crate::ui::{Out, Tone};
 
-/// What most often keeps files from being read or written.
+/// The most common reasons why files cannot be read or written.
 const RIGHTS_OR_SPACE: &str = "check the folder's permissions and free disk space";
 
 /// Why a command ends early.
@@ -27,12 +28,12 @@ pub struct CommandError {
     code: u8,
     message: String,
     hint: Option<String>,
-    /// Findings, drawn, that come before the message.
+    /// Findings, formatted, that come before the message.
     drawn: Vec<String>,
 }
 
 impl CommandError {
-    /// The command was used in a way it cannot be.
+    /// The command was used in an invalid way.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { code: exit_code::USAGE, message: message.into(), hint: None, drawn: Vec::new() }
     }
@@ -57,7 +58,7 @@ impl CommandError {
         Self::problem(format!("cannot access `{}`: {error}", path.display())).hint(RIGHTS_OR_SPACE)
     }
 
-    /// There is no journal, for want of a home.
+    /// There is no journal, because there is no home folder.
     pub fn no_journal() -> Self {
         Self::problem("no state folder, so there is no journal").hint("set HOME")
     }
@@ -68,7 +69,7 @@ impl CommandError {
         self
     }
 
-    /// Adds findings, drawn, that come before the message.
+    /// Adds findings, formatted, that come before the message.
     pub fn drawn(mut self, drawn: Vec<String>) -> Self {
         self.drawn = drawn;
         self
@@ -84,14 +85,14 @@ impl CommandError {
         self.hint.as_deref()
     }
 
-    /// Tells the person and returns the exit code.
+    /// Prints the error and returns the exit code.
     pub fn tell(self) -> ExitCode {
         let mut stderr = Out::stderr();
         for finding in &self.drawn {
             let _ = stderr.text(finding);
             let _ = stderr.gap();
         }
-        // If not even that can be written, the exit code says it all.
+        // If not even that can be written, the exit code has to do.
         let _ = stderr.line(&[(Tone::Bad, "error: "), (Tone::Plain, &self.message)]);
         if let Some(hint) = &self.hint {
             let _ = stderr.line(&[(Tone::Hint, "hint: "), (Tone::Plain, hint)]);
@@ -109,7 +110,7 @@ impl Display for CommandError {
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            // Whoever read our output has seen enough, as `head` does.
+            // The reader of our output has closed it, as `head` does.
             return Self {
                 code: exit_code::OK,
                 message: String::new(),
@@ -220,12 +221,12 @@ impl From<ReplayError> for CommandError {
 }
 
 impl CommandError {
-    /// Tells whether it is about what was typed or given: nothing was done.
+    /// Returns whether the error is about the arguments or the input: nothing was done.
     pub fn is_about_input(&self) -> bool {
         matches!(self.code, exit_code::USAGE | exit_code::UNUSABLE_INPUT)
     }
 
-    /// Tells whether there is nothing to tell.
+    /// Returns whether there is nothing to print.
     pub fn is_silent(&self) -> bool {
         self.code == exit_code::OK
     }

@@ -1,4 +1,4 @@
-//! Events in words.
+//! Messages for events, as people read them.
 
 use anyhook_flow::approval_requests::{ended, listed};
 use anyhook_hosts::bus_event::OURS;
@@ -9,12 +9,12 @@ use anyhook_model::{BusEvent, Record};
 
 use crate::ui::{Tone, first_line};
 
-/// What is told of a call, a question or a reason is cut to this width.
+/// The description of a call, a question or a reason is cut to this width.
 const WIDTH: usize = 100;
 
-/// Returns the event that a record of our own tells: one that was emitted, or that the daemon wrote.
+/// Returns the event in one of our own records: one that was emitted, or that the daemon wrote.
 pub fn from_record(record: &Record) -> Option<BusEvent> {
-    // Others of our own, such as those of commands, say themselves what they are about.
+    // Others of our own, such as those of commands, describe themselves.
     if record.host != OURS || record.about.is_some() {
         return None;
     }
@@ -45,12 +45,13 @@ fn agent(event: &BusEvent) -> Option<&str> {
     }
 }
 
-/// Returns whom an event is about and what happened, on one line, with the name people know it by.
+/// Returns which agent or pipeline an event is about and what happened, on one line, with its
+/// display name.
 pub fn line_of(told: &PublishedEvent) -> String {
     format!("{}: {}", subject(told), what(&told.event))
 }
 
-/// Returns whom an event is about and what happened, on one line.
+/// Returns which agent or pipeline an event is about and what happened, on one line.
 pub fn line(event: &BusEvent) -> String {
     let name = match event {
         BusEvent::DecisionResolved(resolution) => resolution.agent_name.as_deref(),

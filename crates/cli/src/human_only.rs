@@ -1,11 +1,11 @@
-//! What only a person may do: an agent would loosen what guards it.
+//! Commands that only a person may run: an agent could weaken its own guards with them.
 //!
-//! An agent is recognised as far as the system tells ([`anyhook_daemon::caller`]); one with a shell
-//! and the will to hide can hide. So each such command is journaled, refused or done, with the
-//! processes it came from. Which commands these are: [`crate::commands::permissions`].
+//! An agent is recognised as far as the system allows ([`anyhook_daemon::caller`]); one that has a
+//! shell and wants to hide can hide. So each such command is journaled, whether refused or run,
+//! with its parent processes. The commands are listed in [`crate::commands::permissions`].
 //!
-//! The caller's environment has no say in it: whether a terminal is required and what is journaled
-//! holds for all the places of this user ([`crate::known_places`]).
+//! The caller's environment does not affect this: whether a terminal is required and what is
+//! journaled applies to all the places of this user ([`crate::known_places`]).
 
 use std::fs::File;
 
@@ -23,19 +23,19 @@ use crate::error::CommandError;
 use crate::known_places::KnownPlaces;
 use crate::ui::{Out, Tone};
 
-/// Says that what an agent added is only watched.
+/// Returns the message that what an agent added runs in shadow mode.
 pub fn watched(agent: &CallingAgent) -> String {
     format!("`mode: shadow`, because this runs under {agent}")
 }
 
-/// Returns the agent in whose session we were started, as far as anybody can tell.
+/// Returns the agent in whose session we were started, as far as can be determined.
 pub fn agent_above(environment: &Environment) -> Option<CallingAgent> {
     agent_around()
         .or_else(|| caller::agent_above(std::process::id()))
         .or_else(|| known_to_daemon(environment))
 }
 
-/// Refuses a command in an agent's session, and journals that.
+/// Refuses a command in an agent's session, and journals the refusal.
 ///
 /// `command` is its name as it is typed after `anyhook`, such as `daemon stop`.
 pub fn only_a_person(command: &str, environment: &Environment) -> Result<(), CommandError> {
@@ -53,7 +53,7 @@ pub fn only_a_person(command: &str, environment: &Environment) -> Result<(), Com
         .hint("run it in your own terminal"))
 }
 
-/// Does what only a person may do, and journals it.
+/// Runs what only a person may run, and journals it.
 pub fn by_a_person(
     command: &str,
     environment: &Environment,
@@ -75,19 +75,19 @@ pub fn by_a_person(
 
 /// How a command ended.
 pub enum CommandOutcome<'why> {
-    /// It was done.
+    /// It was run.
     Done,
-    /// It was done in an agent's session, so that it counts only once a person agrees.
+    /// It was run in an agent's session, so it is in shadow mode until a person agrees.
     InShadow(&'why CallingAgent),
     /// It was refused.
     Refused(&'why str),
-    /// It was tried.
+    /// It was tried and failed.
     Failed(String),
 }
 
-/// Writes into the journal that a command was done or refused, and which processes it came from.
+/// Records in the journal that a command was run or refused, and its parent processes.
 ///
-/// Where nothing can be journaled, as in an agent's sandbox, a warning says so.
+/// Where nothing can be journaled, as in an agent's sandbox, a warning is printed.
 pub fn journal(command: &str, outcome: &CommandOutcome<'_>, environment: &Environment) {
     let (word, why) = match outcome {
         CommandOutcome::Done => ("done", None),
@@ -114,10 +114,10 @@ pub fn journal(command: &str, outcome: &CommandOutcome<'_>, environment: &Enviro
     let journaled = Engine::new(environment.places.clone()).journal(vec![record.clone()]);
     for state in KnownPlaces::find(environment).other_states(&environment.places) {
         let places = Places { state: Some(state.clone()), ..environment.places.clone() };
-        // What failed there has no one to be told: the caller chose another place.
+        // A failure there is not reported: the caller chose another place.
         let _ = Engine::new(places).journal(vec![record.clone()]);
     }
-    // Of a command that failed the person is told why, and it is most likely the same.
+    // If the command failed, the person is told why, and the cause is most likely the same.
     if let Err(error) = journaled
         && !matches!(outcome, CommandOutcome::Failed(_))
     {
@@ -126,8 +126,8 @@ pub fn journal(command: &str, outcome: &CommandOutcome<'_>, environment: &Enviro
     }
 }
 
-/// Says which settings require a terminal, if any do. Any that do count; those that cannot be read
-/// may have required one, so they do.
+/// Returns which settings require a terminal, if any. One file is enough; a file that cannot be
+/// read might have required one, so it counts.
 fn terminal_rule(environment: &Environment) -> Option<String> {
     let places = &environment.places;
     let managed = Places { user: None, ..places.clone() };
@@ -144,7 +144,7 @@ fn terminal_rule(environment: &Environment) -> Option<String> {
     })
 }
 
-/// Returns the agent whose process we come from, as far as a daemon of this user knows it.
+/// Returns the agent whose process started us, as far as a daemon of this user knows it.
 fn known_to_daemon(environment: &Environment) -> Option<CallingAgent> {
     KnownPlaces::find(environment).states.into_iter().find_map(|state| {
         let places = Places { state: Some(state), ..environment.places.clone() };

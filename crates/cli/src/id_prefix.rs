@@ -1,10 +1,10 @@
-//! Things named on the command line by an id or a name, or by the beginning of either.
+//! Finds things named on the command line by an id or a name, or by a prefix of either.
 
 use anyhook_flow::names::{self, NameError, NamedItem};
 
 use crate::error::CommandError;
 
-/// Finds the one thing that a person means: by its id or its name, or by the beginning of either.
+/// Finds the one thing that is named: by its id or its name, or by a prefix of either.
 pub fn named<'all, T>(
     all: &'all [T],
     what: &str,

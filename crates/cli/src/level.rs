@@ -1,4 +1,4 @@
-//! Where a command puts or looks for hooks: at the user's level or the project's.
+//! The level at which a command installs or looks for hooks: the user's or the project's.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub struct LevelArgs {
 }
 
 impl LevelArgs {
-    /// Returns the level that was asked for, if one was.
+    /// Returns the requested level, if any.
     pub fn asked(self) -> Option<Level> {
         match (self.user, self.project) {
             (true, _) => Some(Level::User),
@@ -30,7 +30,7 @@ impl LevelArgs {
         }
     }
 
-    /// Returns the `hooks` folder of the level; the user's unless the project's was asked for.
+    /// Returns the `hooks` folder of the level; the user's unless the project's was requested.
     pub fn hooks_folder(self, environment: &Environment) -> Result<PathBuf, CommandError> {
         Ok(hooks_folder(self.asked().unwrap_or(Level::User), environment)?)
     }

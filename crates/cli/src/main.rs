@@ -1,14 +1,16 @@
 //! `anyhook`: one hook engine for every AI coding agent.
 //!
-//! The hook path ([`anyhook_hook`]) is what an agent waits for: it is taken before anything else is set up.
-//! Everything a person types goes through [`commands`].
+//! The hook path ([`anyhook_hook`]) is what an agent waits for: it is handled before anything else
+//! is set up. Everything a person types goes through [`commands`].
 
+mod argument_values;
 mod commands;
 mod daemon;
 mod diagnostic;
 mod downtime;
 mod environment;
 mod error;
+mod event_args;
 mod event_messages;
 mod human_only;
 mod id_prefix;
@@ -26,7 +28,7 @@ mod workflow;
 
 use std::process::ExitCode;
 
-use anyhook_daemon::gates;
+use anyhook_daemon::gate_watcher;
 use anyhook_daemon::notice;
 use anyhook_daemon::session;
 use anyhook_daemon::task;
@@ -52,7 +54,7 @@ fn main() -> ExitCode {
             }
         }
         Some(detached::ARGUMENT) => {
-            // Nobody listens any more: what went wrong can only be missing from the journal.
+            // No one listens any more: what failed can only be missing from the journal.
             let looked_after = detached::look_after(std::io::stdin().lock());
             return ExitCode::from(u8::from(looked_after.is_err()));
         }
@@ -74,7 +76,7 @@ fn main() -> ExitCode {
         }
         Some(daemon_start::STARTER_ARGUMENT) => return daemon::run_starter(&arguments[1..]),
         Some(daemon_start::DAEMON_ARGUMENT) => return daemon::run(&arguments[1..]),
-        Some(gates::ARGUMENT) => {
+        Some(gate_watcher::ARGUMENT) => {
             commands::watch_gates();
             return ExitCode::SUCCESS;
         }
@@ -90,7 +92,7 @@ fn main() -> ExitCode {
     commands::main()
 }
 
-/// Seals and drops segments of the journal in the background: the agent has its answer.
+/// Seals and removes segments of the journal in the background: the agent has its answer.
 fn keep_journal() -> std::io::Result<()> {
     let environment = environment::Environment::read();
     environment.journal().map_or(Ok(()), |journal| journal.keep(now()).map(drop))

@@ -1,4 +1,4 @@
-//! Waiting for an MCP server: a line on standard error says so, and a signal ends the server first.
+//! Waiting for an MCP server: shows a line on standard error, and a signal stops the server first.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,10 +14,10 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::progress::WaitNotice;
 
-/// How often we look for a signal, and at the clock.
+/// How often signals and the clock are checked.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// Nobody waits longer than this for a help.
+/// No server may take longer than this.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 /// Reads how long a server may take.
@@ -26,16 +26,16 @@ pub fn limit(text: &str) -> Result<Duration, String> {
     if long > LONGEST { Err("must be at most 1h".to_owned()) } else { Ok(long) }
 }
 
-/// Does something that `stop` ends, and returns what comes of it.
+/// Runs something that `stop` can stop, and returns its result.
 ///
-/// Told to end by a signal, we end what goes on, and then ourselves by the same signal.
+/// On a signal we stop the work, and then end by the same signal.
 pub fn wait<T: Send>(what: &str, stop: &StopHandle, work: impl FnOnce() -> T + Send) -> T {
     EAR.nobody_waits.store(false, Ordering::Relaxed);
     let (working, ended) = mpsc::channel::<()>();
     let value = thread::scope(|scope| {
         let worker = scope.spawn(move || {
             let value = work();
-            // Goes with a panic, too.
+            // Dropped on a panic, too.
             drop(working);
             value
         });
@@ -51,25 +51,25 @@ pub fn wait<T: Send>(what: &str, stop: &StopHandle, work: impl FnOnce() -> T + S
     });
     EAR.nobody_waits.store(true, Ordering::Relaxed);
     if told() != 0 {
-        // Whoever started us is to see that it was the signal.
+        // The parent process is to see that it was the signal.
         let _ = emulate_default_handler(told());
     }
     value
 }
 
-/// Hears signals while somebody waits; else they do what they always did.
+/// Receives signals during a wait; otherwise they have their default effect.
 #[derive(Default)]
 struct SignalListener {
     told: Arc<AtomicUsize>,
     nobody_waits: Arc<AtomicBool>,
 }
 
-/// One for the whole process: what is registered for a signal stays.
+/// One for the whole process: a registered signal handler stays.
 static EAR: LazyLock<SignalListener> = LazyLock::new(|| {
     let ear = SignalListener::default();
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         let number = usize::try_from(signal).unwrap_or(0);
-        // Where that cannot be had, the signal does what it always did.
+        // If it cannot be registered, the signal keeps its default effect.
         let _ = flag::register_conditional_default(signal, ear.nobody_waits.clone());
         let _ = flag::register_usize(signal, ear.told.clone(), number);
     }

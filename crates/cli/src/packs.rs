@@ -32,7 +32,7 @@ pub fn find(name: &str) -> Result<Pack, CommandError> {
     Ok(packs::find(name, FILES)?)
 }
 
-/// Finds the pack that is meant by `pack/NAME`; none if something else is.
+/// Finds the pack that `pack/NAME` names; `None` if the argument is something else.
 pub fn meant(word: &Path) -> Option<Result<Pack, CommandError>> {
     let name = word.to_str()?.strip_prefix(PREFIX)?;
     if name.is_empty() {

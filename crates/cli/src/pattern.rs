@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// A pattern for names. Without a `*` it is the name itself or the beginning of it.
+/// A pattern for names. Without a `*` it is the name itself or a prefix of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern(String);
 
@@ -18,17 +18,17 @@ impl FromStr for Pattern {
 }
 
 impl Pattern {
-    /// Tells whether one of these names matches.
+    /// Returns whether one of these names matches.
     pub fn matches_any<'name>(&self, names: impl IntoIterator<Item = Option<&'name str>>) -> bool {
         names.into_iter().flatten().any(|name| self.matches(name))
     }
 
-    /// Tells whether a name matches: all of it if the pattern has a `*`, else the beginning of it.
+    /// Returns whether a name matches: all of it if the pattern has a `*`, else a prefix of it.
     pub fn matches(&self, name: &str) -> bool {
         if self.0.contains('*') { wildcard(&self.0, name) } else { name.starts_with(&self.0) }
     }
 
-    /// Tells whether a path matches: all of it, its last part, or a folder above it.
+    /// Returns whether a path matches: all of it, its last component, or a folder above it.
     pub fn matches_path(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let pattern = self.0.trim_end_matches('/');
@@ -40,13 +40,13 @@ impl Pattern {
         path == pattern || last == pattern || is_inside
     }
 
-    /// Tells whether all of a word matches.
+    /// Returns whether all of a word matches.
     pub fn matches_word(&self, word: &str) -> bool {
         wildcard(&self.0, word)
     }
 }
 
-/// Compares in linear time for each `*`: after a mismatch only the last one takes more.
+/// Compares in linear time for each `*`: after a mismatch only the last one is extended.
 fn wildcard(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut at, mut seen) = (0, 0);

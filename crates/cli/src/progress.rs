@@ -1,5 +1,5 @@
-//! What is said on standard error while something takes longer than a moment: a line that is written
-//! again and again and wiped at the end. Nothing if it is not a terminal.
+//! Progress on standard error for what takes a while: a status line that is redrawn and erased at
+//! the end. Nothing is shown if standard error is not a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 use crate::environment::terminal_width;
 use crate::ui::{Out, Tone, first_line};
 
-/// No bar is shown before this: what is quick needs none.
+/// No bar is shown before this: quick work needs none.
 const BAR_PATIENCE: Duration = Duration::from_millis(500);
 const BAR_EVERY: Duration = Duration::from_millis(100);
 const BAR_WIDTH: u64 = 30;
-/// Nothing is said of what is waited for before this.
+/// No wait is reported before this.
 const SHOW_DELAY: Duration = Duration::from_secs(1);
-/// How often a [`RunningHookNotice`] looks at the clock.
+/// How often a [`RunningHookNotice`] checks the clock.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The line.
+/// The status line.
 #[derive(Debug)]
 struct StatusLine {
     is_seen: bool,
@@ -36,7 +36,7 @@ impl StatusLine {
             return;
         }
         self.is_drawn = true;
-        // One that is wrapped could not be wiped. Whether anybody sees it changes nothing.
+        // A wrapped line could not be erased. Whether anyone sees it changes nothing.
         let text = first_line(text, terminal_width() - 1);
         let _ = write!(io::stderr(), "\r\x1b[K{text}");
     }
@@ -55,7 +55,7 @@ impl Drop for StatusLine {
     }
 }
 
-/// A bar: how far something has come.
+/// A progress bar.
 #[derive(Debug)]
 pub struct ProgressBar {
     what: &'static str,
@@ -66,12 +66,12 @@ pub struct ProgressBar {
 }
 
 impl ProgressBar {
-    /// Begins something of so many parts.
+    /// Starts a bar with this many parts.
     pub fn new(what: &'static str, total: u64) -> Self {
         Self { what, total, began: Instant::now(), drawn: None, line: StatusLine::new() }
     }
 
-    /// Says that so many parts are done.
+    /// Sets how many parts are done.
     pub fn at(&mut self, done: u64) {
         let now = Instant::now();
         let is_due = match self.drawn {
@@ -103,21 +103,21 @@ pub struct WaitNotice {
 }
 
 impl WaitNotice {
-    /// Begins to wait.
+    /// Starts the wait.
     pub fn new() -> Self {
         Self { began: Instant::now(), drawn: None, line: StatusLine::new() }
     }
 
-    /// Says what is waited for, since the beginning.
+    /// Shows what is waited for, since the start.
     pub fn say(&mut self, what: &str) {
         self.say_since(what, self.began);
     }
 
-    /// Says what is waited for, and since when; nothing in the first second.
+    /// Shows what is waited for, and since when; nothing in the first second.
     fn say_since(&mut self, what: &str, since: Instant) {
         let waited = since.elapsed();
         if waited < SHOW_DELAY {
-            // What was waited for before is over.
+            // The previous wait is over.
             self.line.wipe();
             self.drawn = None;
             return;
@@ -133,25 +133,25 @@ impl WaitNotice {
 /// The hook that runs, and since when.
 static RUNNING: Mutex<Option<(String, Instant)>> = Mutex::new(None);
 
-/// Notes which hook is started, for the line that tells of it.
+/// Notes which hook is started, for the status line.
 pub fn note_running(hook: &str) {
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     *running = Some((hook.to_owned(), Instant::now()));
 }
 
-/// Tells of the hook that runs, as long as it is not dropped: for work that cannot tell itself.
+/// Shows the running hook until it is dropped: for work that cannot report itself.
 #[derive(Debug)]
 pub struct RunningHookNotice {
     working: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl RunningHookNotice {
-    /// Begins to tell; `more` is said behind the hook's name.
+    /// Starts to show it; `more` is printed after the hook's name.
     pub fn start(more: String) -> Self {
         if !io::stderr().is_terminal() {
             return Self { working: None };
         }
-        // What ran before is over.
+        // The previous run is over.
         *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let (working, ended) = mpsc::channel();
         let thread = thread::spawn(move || {
@@ -171,17 +171,18 @@ impl Drop for RunningHookNotice {
     fn drop(&mut self) {
         if let Some((working, thread)) = self.working.take() {
             drop(working);
-            // The line is wiped before anything else is written.
+            // The line is erased before anything else is written.
             let _ = thread.join();
         }
     }
 }
 
-/// Says on standard error that we read from a terminal: it looks as if nothing happened.
+/// Prints on standard error that we read from a terminal: otherwise it looks as if nothing
+/// happened.
 pub fn say_that_we_read(what: &str) {
     if io::stdin().is_terminal() {
         let text = format!("reading {what} from standard input (Ctrl-D ends it)");
-        // Whether anybody sees it changes nothing.
+        // Whether anyone sees it changes nothing.
         let _ = Out::stderr().line(&[(Tone::Dim, &text)]);
     }
 }

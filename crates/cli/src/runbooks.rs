@@ -1,4 +1,5 @@
-//! Words for runbooks that cannot be used; what they are is [`anyhook_setup::runbooks`]'s.
+//! Errors for runbooks that cannot be used; runbooks are found and read in
+//! [`anyhook_setup::runbooks`].
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::ui::counted;
 
-/// Says why a runbook's pipelines do not run.
+/// Returns why a runbook's pipelines do not run.
 pub fn refusal(runbook: &UnverifiedFile, environment: &Environment) -> CommandError {
     let name = runbook.name(environment);
     let hint = format!("anyhook trust {name}");
@@ -31,7 +32,8 @@ pub fn refusal(runbook: &UnverifiedFile, environment: &Environment) -> CommandEr
     CommandError::problem(format!("`{name}` {why}, so its pipelines do not run")).hint(hint)
 }
 
-/// Says that a runbook cannot be used as it is or for what was asked, with every finding drawn.
+/// Returns the error that a runbook cannot be used as it is or for what was asked, with every
+/// finding drawn.
 pub fn unusable(
     file: &Path,
     text: &str,
@@ -47,7 +49,7 @@ pub fn unusable(
 }
 
 /// Finds a pipeline by its name, in one runbook or in all that are installed: the runbook's file,
-/// its text, and what it says, which can be used.
+/// its text, and its parsed content, which is valid.
 pub fn find_pipeline(
     environment: &Environment,
     name: &str,

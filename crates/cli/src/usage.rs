@@ -1,4 +1,4 @@
-//! Tokens of agents in words.
+//! Token usage of agents in words.
 
 use anyhook_model::daemon::Usage;
 

@@ -1,5 +1,5 @@
-//! How commands meet workflows: the project around, the event that a hook is about, and the MCP
-//! servers that count. All else is in `anyhook_workflow`.
+//! Workflows for commands: the enclosing project, the event of a hook, and the MCP servers that
+//! apply. Everything else is in `anyhook_workflow`.
 
 use std::env;
 use std::fs;
@@ -24,9 +24,9 @@ use crate::progress::say_that_we_read;
 use crate::ui::{Out, Tone, printable};
 use crate::{mcp_servers, mcp_wait, packs};
 
-/// The pack that has the method.
+/// The pack that contains the method.
 const METHOD_PACK: &str = "delivery-workflow";
-/// No event that an agent sends is so large.
+/// No event of an agent is larger than this.
 const EVENT_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// Returns the method that comes with the program: the workflow of projects that have none of their
@@ -42,14 +42,14 @@ pub fn method() -> &'static Method {
     &METHOD
 }
 
-/// Returns the agent of a workflow that this session is, and whether its prompt has its context
-/// already.
+/// Returns the agent of a workflow that this session runs, and whether its prompt already has its
+/// context.
 pub fn workflow_agent() -> (Option<String>, bool) {
     let agent = env::var(WORKFLOW_AGENT).ok().filter(|agent| !agent.is_empty());
     (agent, env::var_os(WORKFLOW_CONTEXT).is_some())
 }
 
-/// Returns what a workflow is to know of this process.
+/// Returns what a workflow needs to know of this process.
 pub fn caller(environment: &Environment) -> WorkflowCaller {
     let (agent, is_started_by_run) = workflow_agent();
     WorkflowCaller {
@@ -62,7 +62,7 @@ pub fn caller(environment: &Environment) -> WorkflowCaller {
     }
 }
 
-/// Finds the project around, with its own workflow, or the one that comes with anyhook.
+/// Finds the enclosing project, with its own workflow, or the one that comes with anyhook.
 pub fn find(environment: &Environment) -> Result<Project, CommandError> {
     Project::at(environment.project_root(), caller(environment))
         .map_err(|error| CommandError::of_workflow(error, environment))
@@ -80,8 +80,9 @@ pub fn read_event() -> Result<HookEvent, CommandError> {
     Ok(HookEvent::of(value))
 }
 
-/// Returns the project and the workflow's agent that an event is about. What concerns no workflow is
-/// told before any file is read: whatever is wrong with one, others go on as ever.
+/// Returns the project and the workflow's agent that an event is about. Events that concern no
+/// workflow are recognised before any file is read: whatever is wrong with a workflow, other agents
+/// are not affected.
 pub fn concerned(
     event: &HookEvent,
     environment: &Environment,
@@ -97,15 +98,16 @@ pub fn concerned(
             let agent = event.agent(&project.definition, of_session);
             Ok(agent.map(|agent| (project, agent)))
         }
-        // A definition that cannot be read may name any agent; those of the usual one it does.
+        // A definition that cannot be read may name any agent; it is assumed to name those of the
+        // default one.
         Err(trouble) if known.is_some() || of_session.is_some() => Err(trouble),
         Err(_) => Ok(None),
     }
 }
 
-/// Answers a hook's event with something for the model; with nothing, if there is nothing to say.
+/// Answers a hook's event with a text for the model; with nothing, if the text is empty.
 ///
-/// As an object: a text with JSON in it would be taken for an answer itself.
+/// As an object: a text with JSON in it would be taken for the answer itself.
 pub fn tell_model(text: &str, out: &mut Out) -> io::Result<()> {
     if text.is_empty() {
         return Ok(());
@@ -123,7 +125,7 @@ pub fn send_back(error: WorkflowError) -> Result<u8, CommandError> {
     Ok(exit_code::BLOCKED)
 }
 
-/// Ends a hook's script that is a help, not a condition: an error is reported and blocks nothing.
+/// Ends a hook's script that assists and does not guard: an error is reported and blocks nothing.
 pub fn in_a_hook(ended: Result<(), CommandError>) -> Result<u8, CommandError> {
     if let Err(trouble) = ended {
         let words = trouble.message();
@@ -136,13 +138,13 @@ pub fn in_a_hook(ended: Result<(), CommandError>) -> Result<u8, CommandError> {
     Ok(exit_code::OK)
 }
 
-/// Says on standard error that something which has happened could not be journaled.
+/// Warns on standard error that something which has happened could not be journaled.
 pub fn warn_of_journal(error: &io::Error) -> io::Result<()> {
     let why = format!("this could not be journaled: {error}");
     Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &why)])
 }
 
-/// Returns where a file that a person named is, below the project.
+/// Returns the path of a file that a person named, relative to the project.
 pub fn path_in_project(
     project: &Project,
     named: &Path,
@@ -164,7 +166,7 @@ pub fn path_in_project(
         .ok_or_else(|| CommandError::input(format!("`{shown}` is not an artifact")))
 }
 
-/// The MCP servers that count here; a person who waits for one is told so.
+/// The MCP servers that apply here; a person who waits for one is told so.
 #[derive(Debug)]
 pub struct ProjectMcpServers<'all>(pub &'all Environment);
 

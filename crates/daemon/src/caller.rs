@@ -1,20 +1,20 @@
-//! Which processes a command comes from, and whether one of them is an agent.
+//! Finds the processes a command comes from, and whether one of them is an agent.
 //!
 //! An agent is recognised, without the daemon and whatever its own environment says,
 //!
-//! - by a process above the command that is an agent's program;
-//! - by an agent's variable in the environment that the command or a process above it was started
-//!   with: `env -u` and `env -i` change that of the next program alone;
-//! - after `env -i setsid -f` or a double fork, which leave neither: by a live agent of the same user
-//!   in the same control group that is older than the process which init adopted. It does not matter
-//!   which programs are between that process and the command.
+//! - by an ancestor of the command that is an agent's program;
+//! - by an agent's variable in the environment that the command or an ancestor of it was started
+//!   with: `env -u` and `env -i` only change that of the next program;
+//! - after `env -i setsid -f` or a double fork, which leave neither: by a live agent of the same
+//!   user in the same control group that is older than the process which init adopted. It does not
+//!   matter which programs are between that process and the command.
 //!
 //! A command is a person's if it is below the leader of its terminal's session, if init itself
 //! started it (it shares init's session), or if no agent is in its control group, as in a service.
 //!
-//! An agent that starts the command by another service (cron, `systemd-run`, `ssh localhost`), gives
-//! it a terminal of its own besides (`script`), or is gone before it runs cannot be told from a
-//! person: the same user may do anything. Such a command is journaled with its processes.
+//! An agent that starts the command through another service (cron, `systemd-run`, `ssh localhost`),
+//! also gives it its own terminal (`script`), or has exited before it runs cannot be distinguished
+//! from a person: the same user may do anything. Such a command is journaled with its processes.
 
 use std::fmt;
 
@@ -24,14 +24,14 @@ use anyhook_model::CallerProcess;
 #[cfg(target_os = "linux")]
 pub use linux::{agent_above, caller, is_our_program};
 
-/// In builds for tests, processes from this one on upwards do not count: the tests may run inside an
-/// agent themselves.
+/// In test builds, the process with this id and its ancestors are ignored: the tests may run inside
+/// an agent themselves.
 pub const TOP_PROCESS: &str = "ANYHOOK_TOP_PROCESS";
 
 /// The agent a process comes from, and how it was recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallingAgent {
-    /// The name people know the agent by, or the id it was given.
+    /// The agent's display name, or the id it was given.
     pub title: String,
     /// How it was recognised.
     pub how: RecognitionMethod,
@@ -44,7 +44,7 @@ pub enum RecognitionMethod {
     Process(u32),
     /// By this variable in the environment of this process.
     Variable(&'static str, u32),
-    /// It is this process, from which the command cut itself loose.
+    /// It is this process, from which the command was detached.
     Detached(u32),
     /// The daemon knows it.
     Daemon,
@@ -70,19 +70,19 @@ impl fmt::Display for CallingAgent {
     }
 }
 
-/// As there is no `/proc`, nobody's ancestors are known.
+/// Without `/proc`, ancestors are not known.
 #[cfg(not(target_os = "linux"))]
 pub fn agent_above(_pid: u32) -> Option<CallingAgent> {
     None
 }
 
-/// As there is no `/proc`, everybody is taken for what they say they are.
+/// Without `/proc`, every process is believed to be what it claims.
 #[cfg(not(target_os = "linux"))]
 pub fn is_our_program(_pid: u32) -> bool {
     true
 }
 
-/// As there is no `/proc`, nothing but the number is known.
+/// Without `/proc`, only the process id is known.
 #[cfg(not(target_os = "linux"))]
 pub fn caller(pid: u32) -> CallerProcess {
     CallerProcess { pid, program: None, ancestors: Vec::new() }
@@ -101,16 +101,16 @@ mod linux {
     use super::{CallingAgent, RecognitionMethod};
     use crate::launch;
 
-    /// A chain of processes that is longer is not looked at to its end.
+    /// How many ancestors are examined at most.
     const MOST_ANCESTORS: usize = 256;
-    /// So many are kept of a caller's.
+    /// How many ancestors of a caller are recorded at most.
     const MOST_KEPT: usize = 16;
-    /// The system gives a process no larger environment.
+    /// The system does not allow a larger environment.
     const ENVIRONMENT_LIMIT: u64 = 8 * 1024 * 1024;
     /// The program and its script are at the beginning of a command line.
     const COMMAND_LIMIT: u64 = 64 * 1024;
 
-    /// Processes that take in those whose parent has ended, beside the first one.
+    /// Processes that adopt orphans, in addition to process 1.
     const ADOPTERS: [&str; 2] = ["systemd", "init"];
 
     /// A process as the system shows it.
@@ -132,7 +132,7 @@ mod linux {
         chain.iter().find_map(Process::agent).or_else(|| cut_loose_from(&chain))
     }
 
-    /// Tells whether a process runs the same program as this one, from this file or from a copy.
+    /// Returns whether a process runs the same program as this one, from this file or from a copy.
     pub fn is_our_program(pid: u32) -> bool {
         let (theirs, ours) = (format!("/proc/{pid}/exe"), "/proc/self/exe");
         let (Ok(one), Ok(other)) = (fs::metadata(&theirs), fs::metadata(ours)) else {
@@ -160,7 +160,7 @@ mod linux {
         }
     }
 
-    /// Returns a process and those above it, nearest first, down from init.
+    /// Returns a process and its ancestors, nearest first, up to init.
     fn chain(pid: u32) -> Vec<Process> {
         let top = top_process();
         let is_below = |process: &Process| top.is_none_or(|top| process.pid != top);
@@ -180,12 +180,12 @@ mod linux {
         None
     }
 
-    /// Returns the live agent that a command comes from whose parents are gone.
+    /// Returns the live agent that a detached command comes from.
     fn cut_loose_from(chain: &[Process]) -> Option<CallingAgent> {
         let (adopter, orphans) = chain.split_last()?;
         let first = orphans.last()?;
         let is_adopter = adopter.pid == 1 || ADOPTERS.contains(&adopter.name.as_str());
-        // The leader of a terminal's session is what a person types into.
+        // A person types into the leader of a terminal's session.
         let is_at_terminal = orphans.iter().any(|process| {
             process.terminal != 0 && orphans.iter().any(|leader| leader.pid == process.session)
         });
@@ -196,7 +196,7 @@ mod linux {
         let agents = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             let process = Process::read(pid).filter(|process| process.started <= first.started)?;
-            // In a terminal's session others work, too: only an agent of the same session counts.
+            // Others work in a terminal's session, too: only an agent of the same session counts.
             let is_near = first.terminal == 0 || process.session == first.session;
             let is_ours = self::user(pid) == Some(user)
                 && control_group(pid).is_some_and(|other| other == group);
@@ -211,7 +211,7 @@ mod linux {
         fn read(pid: u32) -> Option<Self> {
             let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
             let stat = String::from_utf8_lossy(&stat);
-            // The name is in parentheses and may itself have some.
+            // The name is in parentheses and may contain parentheses itself.
             let (before, after) = (stat.split_once('(')?.1, stat.rsplit_once(") ")?.1);
             let name = before.rsplit_once(") ")?.0.to_owned();
             let fields: Vec<&str> = after.split(' ').collect();
@@ -268,7 +268,8 @@ mod linux {
             recognition::agent_of_process(&self.name, self.program.as_deref(), &self.arguments)
         }
 
-        /// Tells whether it is the daemon or one of its helpers: started by anybody, it serves all.
+        /// Returns whether it is the daemon or one of its helpers: whoever started it, it serves
+        /// everyone.
         fn is_our_server(&self) -> bool {
             let is_anyhook = self.program.as_deref().and_then(Path::file_name)
                 == Some(std::ffi::OsStr::new("anyhook"));
@@ -276,7 +277,7 @@ mod linux {
         }
     }
 
-    /// Returns the place of a variable in the table: the first says best which agent it is.
+    /// Returns the index of a variable in the table: the first identifies the agent best.
     fn rank(name: &str) -> usize {
         recognition::session_variables().position(|known| known == name).unwrap_or(usize::MAX)
     }
@@ -285,10 +286,10 @@ mod linux {
         if let RecognitionMethod::Variable(name, _) = found.how { name } else { "" }
     }
 
-    /// Reads the beginning of a file; one that cannot be read is empty.
+    /// Reads the beginning of a file; one that cannot be read counts as empty.
     fn read(path: &str, limit: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
-        // What was read until then counts.
+        // What was read until an error is used.
         let _ = File::open(path).map(|file| file.take(limit).read_to_end(&mut bytes));
         bytes
     }

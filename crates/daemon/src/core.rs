@@ -1,11 +1,10 @@
-//! The loop: takes in what happened, makes it durable, then acts on it.
+//! The core loop: receives what happened, makes it durable, then acts on it.
 //!
 //! One thread owns the state. Whatever may take long is done elsewhere: connections by the
-//! [server](crate::server), logs by the watcher, what is to be done in the world, which is in the
-//! state's outbox, by the [runner](crate::runner). What comes in waits in a bounded queue, so that
-//! a sender of too much waits, too, and nothing is lost. The journal is read by the loop itself, in
-//! portions, when it has time: its queue is the disk. However much there is to read, others get
-//! their turn.
+//! [server](crate::server), logs by the watcher, and side effects, which are in the state's outbox,
+//! by the [runner](crate::runner). Messages wait in a bounded queue, so that a sender of too much
+//! has to wait, too, and nothing is lost. The journal is read by the loop itself, in portions, when
+//! it has time: its queue is the disk. However much there is to read, others get their turn.
 
 mod followers;
 mod journal;
@@ -41,44 +40,44 @@ use self::waiters::Waiters;
 
 pub use self::requests::refusal;
 
-/// So many messages are taken at once.
+/// How many messages are taken at once.
 const MESSAGES_AT_ONCE: usize = 256;
-/// So long the journal is read at a stretch. An answer tells of everything that was journaled before
-/// it was asked for, unless that is more than can be read in this time. The first client of a new
-/// daemon may have to wait for two of them, and waits for 10 s.
+/// How long the journal is read at a stretch. An answer reflects everything that was journaled
+/// before the request, unless that is more than can be read in this time. The first client of a new
+/// daemon may have to wait for two of these, and its timeout is 10 s.
 const STRETCH: Duration = Duration::from_secs(3);
-/// The journal is looked at so often even if nobody says that it has grown.
+/// How often the journal is checked even without a notification that it has grown.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// So many open permissions are held against running commands at once; the end of a call tells of
-/// the others.
+/// How many open permissions are matched against running commands at once; the others are noticed
+/// when their call ends.
 const CALLS_LOOKED_FOR: usize = 256;
 /// The tool whose calls are processes.
 const SHELL: &str = "Shell";
 
-/// What comes to the loop.
+/// A message to the loop.
 #[derive(Debug)]
 pub enum CoreMessage {
     /// The journal may have grown.
     JournalChanged,
-    /// A client wants something, from a process where the system tells which.
+    /// A client's request, with its process id where the system reports it.
     Request(Request, Option<u32>, oneshot::Sender<Response>),
-    /// A client wants to know everything from some point on.
+    /// A client subscribes to all events from some point on.
     Follow(FollowStart, mpsc::Sender<PublishedEvent>),
-    /// Whoever waited for this decision is gone.
+    /// The process that waited for this decision is gone.
     Waived(RecordId),
-    /// A log tells something, and is read up to here.
+    /// A report from a log, and the position up to which it is read.
     Log(Box<BusEvent>, String, Value),
     /// An agent's process has ended.
     ProcessEnded(String, ProcessName),
-    /// An item of the outbox is done, or goes on: the entry that says so.
+    /// An item of the outbox is done, or has made progress: the entry that says so.
     Done(EntryKind),
-    /// An item of the outbox could not be done.
+    /// An item of the outbox failed.
     NotDone(OutboxFailure),
-    /// Whether the agent of a pipeline's step still is at a prompt.
+    /// Asks whether the agent of a pipeline's step is still at a prompt.
     StillAtPrompt(RecordId, u64, oneshot::Sender<IsStillIdle>),
-    /// The screen of an agent shows something that no hook tells of.
+    /// The screen of an agent shows something that no hook reports.
     Screen(Box<BusEvent>),
-    /// An agent is about to be told something, if it still is at that rest; it is typed when that is
+    /// An agent is about to be sent input, if it is still at that rest; it is typed once that is
     /// stored.
     SendKeys(String, Option<KeysTarget>, oneshot::Sender<Result<(), String>>),
     /// Shut down cleanly.
@@ -88,11 +87,11 @@ pub enum CoreMessage {
 /// Where following begins.
 #[derive(Clone, Copy, Debug)]
 pub enum FollowStart {
-    /// With what happens next.
+    /// With the next event.
     Now,
-    /// With what comes after this number.
+    /// After the event with this number.
     After(u64),
-    /// With what was heard since then, as far as it is remembered.
+    /// With the events since then, as far as they are available.
     Since(Timestamp),
 }
 
@@ -109,11 +108,11 @@ pub struct Core {
     followers: Followers,
     since: Timestamp,
     notes: Vec<String>,
-    /// Processes that have ended: what they said before is in the journal, and comes first.
+    /// Processes that have ended: what they reported before is in the journal, and is read first.
     ended: Vec<(String, ProcessName)>,
-    /// What others can know of us without asking.
+    /// What other processes can find out about us without asking.
     pub(crate) presence: Presence,
-    /// When it was last looked whether commands run that a person is asked about.
+    /// When we last checked whether commands are running that a person is asked about.
     calls_looked_at: Option<Instant>,
 }
 
@@ -126,18 +125,18 @@ pub struct CoreParams {
     pub store: Store,
     /// The journal.
     pub journal: Journal,
-    /// What a person is told of.
+    /// The kinds of notices that a person wants.
     pub wanted: BTreeSet<NoticeKind>,
-    /// What does what is in the outbox.
+    /// Processes the outbox.
     pub runner: Runner,
-    /// What is worth knowing from the start.
+    /// What should be reported from the start.
     pub notes: Vec<String>,
-    /// What others can know of the daemon without asking it.
+    /// What other processes can find out about the daemon without asking it.
     pub presence: Presence,
 }
 
 impl Core {
-    /// Begins where it was.
+    /// Creates a core that continues from the stored state.
     pub fn new(beginning: CoreParams) -> Self {
         let CoreParams { state, store, journal, wanted, runner, notes, presence } = beginning;
         let mut waiters = Waiters::default();
@@ -159,7 +158,7 @@ impl Core {
         }
     }
 
-    /// Does what has waited until the journal is read.
+    /// Does what had to wait until the journal is read.
     fn act_on_what_is_read(&mut self) {
         if self.journal.is_behind {
             return;
@@ -172,7 +171,7 @@ impl Core {
         }
     }
 
-    /// Takes up what was to be done when the daemon ended.
+    /// Resumes what was unfinished when the last daemon ended.
     fn resume(&mut self) {
         for (agent, _) in self.state.agents.iter() {
             self.runner.watch_process(&self.state, agent);
@@ -180,14 +179,14 @@ impl Core {
         self.resume_pipelines();
     }
 
-    /// Runs until somebody says stop.
+    /// Runs until it is told to stop.
     pub async fn run(
         &mut self,
         mut messages: mpsc::Receiver<CoreMessage>,
     ) -> Result<(), StoreError> {
         loop {
             let mut taken = Vec::new();
-            // What cannot be stored waits where it comes from.
+            // If it cannot be stored, messages wait in the queue.
             if self.pending.has_room() {
                 match tokio::time::timeout(self.patience(), messages.recv()).await {
                     Ok(None) => break,
@@ -202,8 +201,8 @@ impl Core {
             } else {
                 tokio::time::sleep(self.patience()).await;
             }
-            // After they were taken: what was journaled before they came is known to their answers,
-            // and whoever says later that it has grown is heard.
+            // Only after the messages were taken: their answers then reflect what was journaled
+            // before they arrived, and a later notification that the journal has grown is not lost.
             self.catch_up();
             let stops = taken.iter().any(|message| matches!(message, CoreMessage::Stop));
             for message in taken {
@@ -225,14 +224,15 @@ impl Core {
         self.store.snapshot(&self.state)
     }
 
-    /// Tells whether somebody counts on the daemon: it is brought back if it is killed.
+    /// Returns whether anything depends on the daemon: it is then restarted if it is killed.
     fn has_work(&self) -> bool {
         self.state.agents.iter().any(|(_, agent)| !agent.state.is_over())
             || self.state.pipelines.open().next().is_some()
             || self.state.inquiries.open().next().is_some()
     }
 
-    /// Takes in what has happened; what is over is over before anybody asks about it.
+    /// Processes what has happened; what has ended is recorded as such before any request is
+    /// answered.
     fn catch_up(&mut self) {
         self.store_what_waits();
         self.read_journal(STRETCH);
@@ -240,7 +240,7 @@ impl Core {
         self.end_what_is_over();
     }
 
-    /// Returns how long to wait for the next message at most.
+    /// Returns the longest time to wait for the next message.
     fn patience(&self) -> Duration {
         let has_more =
             self.journal.is_behind || !self.ended.is_empty() || !self.pending.entries.is_empty();
@@ -290,7 +290,7 @@ impl Core {
         }
     }
 
-    /// Gives what a log tells to the agent of that session, if somebody gave it an id of its own.
+    /// Attributes a log's report to the agent of that session, if its launcher gave it an id.
     fn known_by_its_id(&self, mut event: Box<BusEvent>) -> Box<BusEvent> {
         if let Some(report) = event.report_mut()
             && let (Some(host), Some(session)) = (&report.host, &report.session)
@@ -301,7 +301,8 @@ impl Core {
         event
     }
 
-    /// Stores what nobody waits for, all at once; what cannot be stored is kept.
+    /// Stores the entries that no client waits for, all at once; those that cannot be stored are
+    /// kept.
     fn store_what_waits(&mut self) {
         if self.pending.entries.is_empty() || self.pending.must_wait() {
             return;
@@ -312,7 +313,7 @@ impl Core {
         }
     }
 
-    /// Makes entries durable, then acts on them. Gives them back if they cannot be stored; then
+    /// Makes entries durable, then acts on them. Returns them if they cannot be stored; then
     /// nothing has changed.
     fn commit(&mut self, batch: Vec<EntryKind>) -> Result<(), Vec<EntryKind>> {
         if batch.is_empty() {
@@ -350,7 +351,7 @@ impl Core {
         Ok(())
     }
 
-    /// Tells those who wait just now, and forgets what is over.
+    /// Notifies the clients that are waiting, and forgets what is over.
     fn act(&mut self, effects: &StateEffects) {
         for resolution in &effects.answers {
             self.waiters.answer(resolution);
@@ -360,8 +361,8 @@ impl Core {
         }
     }
 
-    /// Has done what is to be done. What was to be done when the daemon ended waits until the
-    /// journal is read: it may be done already.
+    /// Processes the outbox. Items that were unfinished when the last daemon ended wait until the
+    /// journal is read: they may be done already.
     fn drain_outbox(&mut self) {
         if self.journal.is_first {
             return;
@@ -376,7 +377,8 @@ impl Core {
         }
     }
 
-    /// An orderly end, of which the journal tells, is no disorderly one.
+    /// Reports that an agent's process has ended. The journal has been read before: an agent that
+    /// ended normally according to it is not reported as crashed.
     fn process_ended(&mut self, id: &str, process: ProcessName) {
         self.runner.process_ended(id, &process);
         let report = anyhook_model::bus::AgentReport {
@@ -398,14 +400,14 @@ impl Core {
         self.notice_running_calls();
     }
 
-    /// Notices commands that run although a person is still asked about them: they were allowed on
-    /// the agent's own screen. Its host tells nothing of that before a command has ended.
+    /// Notices commands that are running although a person is still asked about them: they were
+    /// allowed on the agent's own screen. Its host does not report that before a command has ended.
     fn notice_running_calls(&mut self) {
         if self.calls_looked_at.is_some_and(|last| last.elapsed() < LOOK_EVERY) {
             return;
         }
         self.calls_looked_at = Some(Instant::now());
-        // One look at each agent, however much it asks.
+        // Each agent is examined once, however much it asks.
         let mut below: BTreeMap<u32, RunningCommands> = BTreeMap::new();
         let mut runs = |inquiry: &ApprovalRequest| {
             let agent = self.process_and_host(&inquiry.agent);
@@ -444,11 +446,11 @@ impl Core {
         self.resolve(ended.into_iter().collect());
     }
 
-    /// Returns why nobody waits for a decision any more.
+    /// Returns why the decision is no longer waited for.
     fn why_waived(&self, id: &RecordId) -> &'static str {
         let kind = self.state.inquiries.get(id).map(|held| held.inquiry.kind);
         match kind {
-            // Its state file may have been changed by others, and is the truth.
+            // Its state file may have been changed by others, and is authoritative.
             Some(ApprovalKind::Gate) => "it was decided elsewhere, or the workflow is not running",
             _ => "the process that asked is gone",
         }

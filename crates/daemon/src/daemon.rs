@@ -1,4 +1,5 @@
-//! One daemon, from start to end: it takes its store, listens, and ends in order when it is told to.
+//! Runs one daemon from start to end: opens its store, listens, and shuts down cleanly when told
+//! to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ use crate::runner::{JobRunner, Runner, RunnerContext};
 use crate::store::{RecoveredStore, Store, StoreError, StoreOptions};
 use crate::{failpoints, notice, server};
 
-/// So much may wait for the loop; whoever brings more waits, too.
+/// How many messages may wait for the loop; senders of more have to wait, too.
 const QUEUE: usize = 1024;
 
 /// Why a daemon cannot run.
@@ -40,15 +41,15 @@ pub enum DaemonError {
     /// Its store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What is stored is nothing this version knows.
+    /// The stored state is not known to this version.
     #[error("the store contains data this version cannot read: {0}")]
     Foreign(serde_json::Error),
-    /// The system does not let it.
+    /// A system call failed.
     #[error("{what}: {error}")]
     System {
-        /// What it wanted.
+        /// What it was for.
         what: &'static str,
-        /// Why not.
+        /// The reason.
         error: io::Error,
     },
 }
@@ -65,18 +66,18 @@ impl DaemonError {
     }
 }
 
-/// What a daemon is given.
+/// The parameters of a daemon.
 #[derive(Clone, Debug)]
 pub struct Daemon {
     /// Where things are.
     pub places: Places,
-    /// This program.
+    /// The path of this program.
     pub binary: PathBuf,
     /// Where agents' logs are.
     pub logs: Option<LogRoots>,
     /// Who started it.
     pub started_by: StartedBy,
-    /// What it was started with, for the one that takes its place if it is killed.
+    /// The variables it was started with, for the daemon that replaces it if it is killed.
     pub variables: BTreeMap<String, String>,
 }
 
@@ -84,7 +85,7 @@ impl Daemon {
     /// Runs until it is told to stop.
     pub fn run(self) -> Result<(), DaemonError> {
         let state_folder = self.places.state.clone().ok_or(DaemonError::NoState)?;
-        // Out of the terminal it may have been started from.
+        // Detach from the terminal it may have been started from.
         let _ = rustix::process::setsid();
         let folder = DaemonFolder::in_state_dir(&state_folder);
         folder.make()?;
@@ -140,7 +141,7 @@ impl Daemon {
             notes.push(format!("agents' logs cannot be watched: {error}"));
         }
         let _ = notice::forget(&notice::folder(&state_folder), std::time::SystemTime::now());
-        // Those who asked at gates end with the daemon, and the gates are still there.
+        // The processes that ask at gates end with the daemon, but the gates remain.
         if StateDir::new(&state_folder).workflows().is_dir() {
             runner.ask_at_gates();
         }
@@ -153,7 +154,7 @@ impl Daemon {
         let waiting = thread::Builder::new().name("outside".to_owned());
         let (done, is_done) = oneshot::channel::<()>();
         let outside = waiting.spawn(move || {
-            // That the other end is dropped says it.
+            // Dropping the sender is the signal.
             let _ = outside.block_on(is_done);
             outside.shutdown_background();
         });
@@ -165,7 +166,7 @@ impl Daemon {
         if ended.is_ok() {
             core.presence.end();
         }
-        // While the store is ours: the next one makes a socket of its own.
+        // While we still hold the store: the next daemon creates its own socket.
         let _ = std::fs::remove_file(folder.socket());
         drop(core);
         drop((grown, logs, done));
@@ -174,8 +175,8 @@ impl Daemon {
     }
 }
 
-/// Lets us have as many files open as the system allows; a thousand agents need more than usual.
-/// Returns how many that are.
+/// Raises the limit on open files as far as the system allows; a thousand agents need more than the
+/// default. Returns the limit.
 fn raise_file_limit() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -193,7 +194,7 @@ fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(4).build()
 }
 
-/// Makes the state of what is stored. What was done is not done again.
+/// Rebuilds the state from what is stored. Side effects are not repeated.
 fn fold(
     snapshot: Option<serde_json::Value>,
     entries: Vec<(u64, serde_json::Value)>,

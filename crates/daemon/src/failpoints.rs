@@ -1,8 +1,9 @@
-//! Points at which a test may end the daemon as `kill -9` would: [`anyhook_engine::failpoints`].
+//! Failpoints at which a test may end the daemon as `kill -9` would:
+//! [`anyhook_engine::failpoints`].
 
 pub use anyhook_engine::failpoints::{end, is_due, point};
 
-/// Every point of the daemon. A test compares it with the calls in the sources.
+/// Every failpoint of the daemon. A test compares it with the calls in the sources.
 pub const POINTS: &[&str] = &[
     "start.store.opened",
     "start.resumed",
@@ -59,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts the points in the sources below a folder, this file aside.
+    /// Counts the failpoints in the sources below a folder, except in this file.
     fn points_below(folder: &Path, found: &mut BTreeMap<String, usize>) {
         for entry in fs::read_dir(folder).unwrap().flatten() {
             let path = entry.path();

@@ -1,11 +1,11 @@
-//! Frames as the socket's two sides exchange them, for those who must not block their thread too.
+//! Asynchronous reading and writing of the socket's frames.
 
 use anyhook_socket::frame::{FrameError, encode, length};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// As [`anyhook_socket::frame::write`], without blocking the thread.
+/// Like [`anyhook_socket::frame::write`], without blocking the thread.
 pub async fn send(
     stream: &mut (impl AsyncWrite + Unpin),
     message: &impl Serialize,
@@ -13,7 +13,7 @@ pub async fn send(
     Ok(stream.write_all(&encode(message)?).await?)
 }
 
-/// As [`anyhook_socket::frame::read`], without blocking the thread.
+/// Like [`anyhook_socket::frame::read`], without blocking the thread.
 pub async fn receive<T: DeserializeOwned>(
     stream: &mut (impl AsyncRead + Unpin),
 ) -> Result<T, FrameError> {

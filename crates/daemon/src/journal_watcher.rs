@@ -1,6 +1,6 @@
-//! Says when the journal has grown: the system tells at once, and the loop looks now and then
-//! itself, so that nothing depends on it. Hook processes do not tell the daemon anything: they pay
-//! nothing for it, and a daemon that is down loses nothing.
+//! Watches the journal for growth: the system reports changes immediately, and the loop also polls,
+//! so that nothing depends on these reports. Hook processes do not notify the daemon: this costs
+//! them nothing, and a daemon that is down loses nothing.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::core::CoreMessage;
 
-/// Watches the journal as long as it lives.
+/// Watches the journal until it is dropped.
 #[derive(Debug)]
 pub struct JournalWatcher {
     _watcher: notify::RecommendedWatcher,
@@ -21,7 +21,7 @@ impl JournalWatcher {
         let mut watcher = recommended_watcher(move |event: notify::Result<notify::Event>| {
             let is_written = event.is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)));
             if is_written {
-                // A full queue is read soon, and the journal with it.
+                // If the queue is full, it will be read soon, and the journal with it.
                 let _ = messages.try_send(CoreMessage::JournalChanged);
             }
         })?;

@@ -1,5 +1,5 @@
-//! What a start of an agent needs beside its command line: hooks for this one start, if its settings
-//! do not have it call us, and the arguments for its prompt.
+//! Prepares the launch of an agent: hooks for this one launch, if its settings do not have it call
+//! us, and the arguments for its prompt.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,18 +15,18 @@ use anyhook_hosts::wiring::{
 };
 use anyhook_hosts::{HostSpec, find, folder_variables};
 
-/// The variable that tells an agent's hooks who it is.
+/// The variable that tells an agent's hooks its id.
 pub const AGENT_ID: &str = "ANYHOOK_AGENT_ID";
 
-/// Settings files are read to this length.
+/// Settings files are read up to this length.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 
-/// A start of an agent.
+/// A launch of an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentLaunch<'start> {
     /// The agent's id.
     pub agent_id: &'start str,
-    /// Its host, if it is told; else its command line tells.
+    /// Its host, if given; otherwise it is derived from the command line.
     pub host: Option<&'start str>,
     /// Its command line.
     pub run: &'start str,
@@ -34,40 +34,40 @@ pub struct AgentLaunch<'start> {
     pub folder: &'start Path,
     /// Variables it is given.
     pub variables: &'start BTreeMap<String, String>,
-    /// What it is told to do, if that is given as an argument.
+    /// Its prompt, if that is passed as an argument.
     pub prompt: Option<&'start str>,
-    /// The session it goes on with.
+    /// The session it resumes.
     pub resume: Option<&'start str>,
     /// The state folder, for the entries of its hooks.
     pub state: Option<&'start Path>,
 }
 
-/// What is added to a start.
+/// What is added to a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchAdditions {
     /// Its host, if known.
     pub host: Option<&'static str>,
     /// Arguments that come after its command line.
     pub arguments: Vec<String>,
-    /// Its prompt, if it does not take it as an argument: it is to be typed once the agent is ready.
+    /// Its prompt, if it does not take it as an argument: it must be typed once the agent is ready.
     pub to_type: Option<String>,
-    /// Variables beside those it is given, or in their place.
+    /// Variables that are added to those it is given, or override them.
     pub variables: BTreeMap<String, String>,
     /// What a person should know: that it does not call us, or not as it should.
     pub warning: Option<LaunchWarning>,
 }
 
-/// What a person should know of an agent before it works.
+/// What a person should know about an agent before it works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchWarning {
-    /// What it is.
+    /// The message.
     pub text: String,
     /// The next step.
     pub hint: String,
 }
 
-/// Makes ready what a start needs. Files are put into `own`, which is this start's alone; `user` is
-/// where the user's settings are, and `binary` the program that agents call.
+/// Prepares a launch. Files are put into `own`, which belongs to this launch alone; `user` is where
+/// the user's settings are, and `binary` the program that agents call.
 pub fn prepare(
     start: &AgentLaunch<'_>,
     user: &SettingsScope,
@@ -109,7 +109,7 @@ pub fn prepare(
     Ok(additions)
 }
 
-/// Removes what was made for a start.
+/// Removes what was created for a launch.
 pub fn forget(own: &Path) -> io::Result<()> {
     match fs::remove_dir_all(own) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -117,25 +117,25 @@ pub fn forget(own: &Path) -> io::Result<()> {
     }
 }
 
-/// How the settings of an agent have it call us.
+/// How an agent's settings have it call us.
 #[derive(Debug, Default)]
 struct Wiring {
     calls_us: bool,
     /// What keeps it from calling us.
     obstacles: Vec<Obstacle>,
-    /// What keeps it from calling us until it is installed again.
+    /// What keeps it from calling us until it is reinstalled.
     stale: Vec<String>,
 }
 
 impl Wiring {
-    /// Looks at the user's settings and at the project's.
+    /// Inspects the user's settings and the project's.
     fn find(agent: &HostSpec, user: &SettingsScope, folder: &Path) -> Self {
         let root = find_root(folder, Some(&user.home));
         let projects = root.into_iter().chain([folder.to_owned()]);
         let mut found = Self::default();
         for project in [None].into_iter().chain(projects.map(Some)) {
             let scope = SettingsScope { project, ..user.clone() };
-            // What cannot be read says nothing; the agent itself will complain.
+            // What cannot be read is ignored; the agent itself will complain.
             let Ok(inspection) = inspect(agent, &scope) else { continue };
             let WiringStatus { ours, obstacles, stale, .. } = inspection;
             found.calls_us |= !ours.is_empty();
@@ -182,7 +182,7 @@ fn injection(
         None => None,
     };
     let small = Some(binary.with_file_name(HOOK_BINARY)).filter(|small| small.is_file());
-    // What the daemon follows is where the agent's events are to go.
+    // The agent's events must go where the daemon reads them.
     let folders = start.state.map(|state| EntryFolders {
         home: user.home.clone(),
         config: user.config_home.join("agents"),
@@ -213,7 +213,7 @@ fn add(additions: &mut LaunchAdditions, injection: Injection, agent: &HostSpec) 
     Ok(())
 }
 
-/// Returns where settings are for an agent that is given variables of its own.
+/// Returns where settings are for an agent that is given its own variables.
 fn moved(user: &SettingsScope, variables: &BTreeMap<String, String>) -> SettingsScope {
     let folder =
         |name: &str| variables.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
@@ -230,7 +230,7 @@ fn moved(user: &SettingsScope, variables: &BTreeMap<String, String>) -> Settings
     scope
 }
 
-/// Reads a settings file that is one and not too long.
+/// Reads a settings file if it is a regular file and not too long.
 fn read(path: &Path) -> Option<String> {
     if !fs::metadata(path).ok()?.is_file() {
         return None;
@@ -240,7 +240,7 @@ fn read(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// Writes a file for us alone: what it keeps of the user's settings may hold keys.
+/// Writes a file that only the current user can read: the user's settings in it may contain keys.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     AtomicFile::new(path).replace_in(text.as_bytes(), || create_private_dir(folder))

@@ -1,5 +1,5 @@
-//! The daemon: follows the journal and the agents' logs, knows every agent's state at once, and
-//! carries a person's decisions to the hook processes that wait for them.
+//! The daemon: follows the journal and the agents' logs, tracks every agent's state, and delivers a
+//! person's decisions to the hook processes that wait for them.
 //!
 //! ```text
 //!  journal ──┐                    ┌──▶ store (durable first)
@@ -14,7 +14,7 @@ pub mod core;
 pub mod daemon;
 pub mod failpoints;
 mod frame;
-pub mod gates;
+pub mod gate_watcher;
 mod journal_watcher;
 pub mod launch;
 mod log_watcher;

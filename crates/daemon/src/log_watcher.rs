@@ -1,4 +1,4 @@
-//! What the agents' logs tell, brought to the loop with the position behind it.
+//! Forwards the reports of agents' logs to the loop, each with the position after it.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
@@ -11,17 +11,17 @@ use tokio::sync::mpsc;
 use crate::core::CoreMessage;
 use crate::watch::{LogPositions, WatchPlaces, Watcher};
 
-/// So much may wait on its way; then the logs are read on later.
+/// How many reports may be in transit; then reading the logs pauses.
 const ON_THE_WAY: usize = 64;
 
-/// Watches the logs as long as it lives.
+/// Watches the logs until it is dropped.
 #[derive(Debug)]
 pub struct LogWatcher {
     _watcher: Watcher,
 }
 
 impl LogWatcher {
-    /// Begins where they were read to.
+    /// Continues from the stored positions.
     pub fn watch(
         homes: &LogRoots,
         known: &BTreeMap<String, Value>,
@@ -29,7 +29,7 @@ impl LogWatcher {
     ) -> io::Result<Self> {
         let mut positions = LogPositions::default();
         for position in known.values() {
-            // One that an older version wrote is read anew.
+            // A position written by an older version is ignored, and its log read anew.
             if let Ok(position) = serde_json::from_value(position.clone()) {
                 positions.note(position);
             }

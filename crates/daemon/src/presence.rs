@@ -1,4 +1,5 @@
-//! What others can know of the daemon without asking it: that it lives, has work, and was away.
+//! Files that tell other processes about the daemon without asking it: whether it is running,
+//! whether it has work, and when it was down.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,28 +14,29 @@ use anyhook_socket::presence::{DaemonRecord, PRESENCE_VERSION, UnfinishedWork};
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// A daemon that was killed was last seen no longer than this before.
+/// The interval of heartbeats: the time of death of a killed daemon is known to this precision.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Keeps the files that tell of the daemon.
+/// Maintains the daemon's presence files.
 #[derive(Debug)]
 pub struct Presence {
     folder: DaemonFolder,
     life: DaemonRecord,
     variables: BTreeMap<String, String>,
-    /// Whether the file says that there is work; none if that is not known.
+    /// Whether the file says that there is work; `None` if not known.
     has_work: Option<bool>,
     beat: Instant,
 }
 
-/// How the daemon before ended, as far as that can be seen from what it left.
+/// How the previous daemon ended, as far as its files show.
 #[derive(Clone, Copy, Debug)]
 pub struct PreviousRun {
     ended: Option<(Timestamp, DownCause)>,
 }
 
 impl PreviousRun {
-    /// Looks at what the daemon before left. Before the store is opened, which changes it.
+    /// Reads the files of the previous daemon. Must be called before the store is opened, which
+    /// changes them.
     pub fn look(folder: &DaemonFolder) -> Self {
         let ended = folder.read_life().map(|(life, seen)| match life.ended {
             Some(ended) if folder.is_stopped() => (ended, DownCause::Stopped),
@@ -46,7 +48,7 @@ impl PreviousRun {
 }
 
 impl Presence {
-    /// Tells of a daemon that begins to live, with variables by which the next one can be started.
+    /// Records that a daemon starts, with the variables needed to restart it.
     pub fn begin(
         folder: DaemonFolder,
         before: PreviousRun,
@@ -66,7 +68,7 @@ impl Presence {
         };
         let presence = Self { folder, life, variables, has_work: None, beat: Instant::now() };
         presence.write_life();
-        // To start it is to want it running.
+        // Starting it means that it should be running.
         let _ = fs::remove_file(presence.folder.stopped());
         presence
     }
@@ -76,12 +78,12 @@ impl Presence {
         self.life.started_by
     }
 
-    /// Returns when no daemon ran before this one.
+    /// Returns the time before this daemon during which none was running.
     pub fn down(&self) -> Option<&Downtime> {
         self.life.down.as_ref()
     }
 
-    /// Tells that it lives, and whether it has work.
+    /// Records that it is alive, and whether it has work.
     pub fn tell(&mut self, has_work: bool) {
         if self.has_work != Some(has_work) {
             let told = if has_work { self.write_under_way() } else { self.remove_under_way() };
@@ -93,14 +95,14 @@ impl Presence {
         if self.beat.elapsed() >= HEARTBEAT {
             self.beat = Instant::now();
             let file = File::options().append(true).open(self.folder.life());
-            // One that is gone is written again.
+            // If the file was deleted, it is written again.
             if file.and_then(|file| file.set_modified(SystemTime::now())).is_err() {
                 self.write_life();
             }
         }
     }
 
-    /// Tells that it ends in order.
+    /// Records a clean shutdown.
     pub fn end(&mut self) {
         self.life.ended = Some(anyhook_engine::now());
         self.write_life();
@@ -125,7 +127,7 @@ impl Presence {
     }
 }
 
-/// Writes a file for us alone, whole or not at all.
+/// Atomically replaces a file that only the current user can read.
 fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
     AtomicFile::new(path).replace(&serde_json::to_vec(value)?)
 }
@@ -146,7 +148,7 @@ mod tests {
         folder.make().unwrap();
         let first = begin(&folder, StartedBy::Command);
         assert_eq!(first.down(), None, "there was none before");
-        // Killed: it said nothing.
+        // As if killed: `end` was not called.
         let mut second = begin(&folder, StartedBy::Hook);
         let down = second.down().unwrap();
         assert_eq!(down.cause, DownCause::Killed);
@@ -175,7 +177,7 @@ mod tests {
         assert_eq!(folder.read_under_way().unwrap().variables["HOME"], "/h");
         presence.tell(false);
         assert!(!folder.has_work());
-        // One that was killed has left it, and the next one looks for itself.
+        // A killed daemon has left the file, and the next one determines its own state.
         presence.tell(true);
         begin(&folder, StartedBy::Command).tell(false);
         assert!(!folder.has_work());

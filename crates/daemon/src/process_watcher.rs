@@ -1,7 +1,8 @@
-//! When agents' processes end: one thread waits for all of them.
+//! Watches agents' processes for their exit: one thread waits for all of them.
 //!
 //! By a handle (pidfd) where there is one, and by the time the process started: another process
-//! with the same number is never taken for it. Numbers of another pid namespace mean nothing here.
+//! with the same id is never mistaken for it. Process ids of another pid namespace mean nothing
+//! here.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,23 +15,23 @@ use anyhook_engine::process_name;
 use anyhook_model::ProcessName;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Processes of which the system does not tell are looked at so often.
+/// How often processes without a handle are polled.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// An agent and the process it is.
+/// An agent and its process.
 pub type WatchedProcess = (String, ProcessName);
 
-/// Waits for the ends of processes.
+/// Waits for processes to exit.
 #[derive(Debug)]
 pub struct ProcessWatcher {
     new: Sender<WatchedProcess>,
-    /// A byte in it makes the thread look at what is new; its end ends the thread.
+    /// A byte in it makes the thread check for new processes; closing it ends the thread.
     wake: UnixStream,
 }
 
 impl ProcessWatcher {
-    /// Starts the thread; `ended` is called with every process that has ended. For so many the
-    /// system is asked to tell; the others are looked at now and then.
+    /// Starts the thread; `ended` is called with every process that has exited. At most `handles`
+    /// handles are opened; the other processes are polled.
     pub fn start(
         handles: usize,
         ended: impl FnMut(WatchedProcess) + Send + 'static,
@@ -45,10 +46,11 @@ impl ProcessWatcher {
         Ok(Self { new, wake })
     }
 
-    /// Watches one more. One whose number counts elsewhere, as in a container, is never over.
+    /// Watches one more process. One in another pid namespace, such as a container, is never
+    /// reported.
     pub fn watch(&self, watched: WatchedProcess) {
         let _ = self.new.send(watched);
-        // A full one wakes as well.
+        // If the socket is full, the thread wakes as well.
         let _ = rustix::io::write(&self.wake, &[0]);
     }
 }
@@ -57,10 +59,10 @@ struct ExitWaiter<Ended> {
     woken: UnixStream,
     to_watch: Receiver<WatchedProcess>,
     ours: Option<ProcessName>,
-    /// So many handles may be open.
+    /// How many handles may be open.
     handles: usize,
     ended: Ended,
-    /// Each with its handle, where the system gives one.
+    /// Each with its handle, if it has one.
     watched: Vec<(WatchedProcess, Option<OwnedFd>)>,
 }
 
@@ -74,14 +76,14 @@ impl<Ended: FnMut(WatchedProcess)> ExitWaiter<Ended> {
         }
     }
 
-    /// Waits until something is new or over. Tells whether to go on.
+    /// Waits until there is a new process or one has exited. Returns whether to continue.
     fn wait(&self) -> bool {
         let handles = self.watched.iter().filter_map(|(_, handle)| handle.as_ref());
         let mut descriptors = vec![PollFd::new(&self.woken, PollFlags::IN)];
         descriptors.extend(handles.map(|handle| PollFd::new(handle, PollFlags::IN)));
         let is_looked_at = self.watched.iter().any(|(_, handle)| handle.is_none());
         let limit = is_looked_at.then(|| Timespec::try_from(LOOK_EVERY).ok()).flatten();
-        // If it fails, what is over is found by looking.
+        // If it fails, exits are found by polling.
         let _ = poll(&mut descriptors, limit.as_ref());
         let mut bytes = [0; 64];
         loop {
@@ -187,7 +189,7 @@ mod tests {
         let namespace = Some("pid:[1]".to_owned());
         let elsewhere = ProcessName { pid: 1, started: 1, namespace };
         processes.watch(("elsewhere".to_owned(), elsewhere));
-        // Whoever comes later is told of first.
+        // Processes that are added later are reported first.
         processes.watch(("here".to_owned(), ProcessName { started: 1, ..ours }));
         assert_eq!(told.recv_timeout(LIMIT).unwrap().0, "here");
         drop(processes);

@@ -1,5 +1,5 @@
-//! The commands that an agent runs at this moment: one that a person is still asked about was allowed
-//! on the agent's own screen, of which its host tells nothing before the command has ended.
+//! Finds the commands that an agent is running: one that a person is still asked about was allowed
+//! on the agent's own screen, which its host does not report before the command has ended.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,8 @@ use anyhook_engine::run::descendants::children_of;
 use anyhook_model::{Host, ProcessName};
 use jiff::Timestamp;
 
-/// A shell of the agent may start another one; nothing that a command starts itself is examined.
+/// How many levels of shells are examined, since a shell of the agent may start another one;
+/// nothing that a command starts itself is examined.
 const DEPTH: usize = 3;
 /// Maximum number of processes examined.
 const MOST: usize = 512;
@@ -19,14 +20,14 @@ const COMPARED: usize = 200;
 /// Resolution of process start times.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The shell commands below a process, without blanks and quotes, each with its age.
+/// The shell commands below a process, without whitespace and quotes, each with its age.
 #[derive(Debug, Default)]
 pub struct RunningCommands(Vec<(String, Duration)>);
 
 impl RunningCommands {
-    /// Looks for them.
+    /// Finds the commands below an agent's process.
     pub fn below(agent: &ProcessName, host: &dyn Host) -> Self {
-        // A number may have become another process's, or may count in another namespace.
+        // The process id may have been reused, or belong to another namespace.
         if process_name::of(agent.pid).as_ref() != Some(agent) {
             return Self::default();
         }
@@ -36,7 +37,7 @@ impl RunningCommands {
             left -= below.len();
             below.retain(|pid| {
                 let words = words(*pid);
-                // What a hook runs is not what the agent runs.
+                // What a hook runs is not run by the agent.
                 let is_agents = !is_ours(&words);
                 let command = shell_argument(&words).and_then(|text| host.running_command(text));
                 found.extend(command.filter(|_| is_agents).map(bare).zip(age(*pid)));
@@ -46,7 +47,7 @@ impl RunningCommands {
         Self(found)
     }
 
-    /// Tells whether this command is among them, started since then.
+    /// Returns whether this command is among them and was started after `since`.
     pub fn has(&self, command: &str, since: Timestamp) -> bool {
         let asked = anyhook_engine::now().duration_since(since);
         let Ok(longest) = Duration::try_from(asked).map(|asked| asked + TICK) else { return false };
@@ -60,14 +61,14 @@ impl RunningCommands {
     }
 }
 
-/// Returns what a shell was started with as its command.
+/// Returns the command that a shell was started with.
 fn shell_argument(words: &[String]) -> Option<&String> {
     let is_flag = |word: &String| word.starts_with('-') && !word.starts_with("--");
     let place = words.iter().position(|word| is_flag(word) && word.contains('c'))?;
     words[place + 1..].iter().find(|word| !word.starts_with('-'))
 }
 
-/// Returns a text without what quoting changes: blanks, quotes, backslashes.
+/// Returns a text without what quoting changes: whitespace, quotes, backslashes.
 fn bare(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_whitespace() && !"'\"\\".contains(*letter)).collect()
 }
@@ -77,7 +78,7 @@ fn is_ours(words: &[String]) -> bool {
     program.is_some_and(|name| name.as_encoded_bytes().starts_with(b"anyhook"))
 }
 
-/// Returns the words that a process was started with.
+/// Returns the arguments that a process was started with.
 fn words(pid: u32) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -103,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    /// A shell that, once it may, runs a command in a shell of its own, as agents do.
+    /// A shell that, when told to, runs a command in another shell, as agents do.
     struct Agent(Child);
 
     impl Agent {
@@ -125,7 +126,7 @@ mod tests {
 
     impl Drop for Agent {
         fn drop(&mut self) {
-            // The inner shell ends when its input does.
+            // The inner shell exits at the end of its input.
             drop(self.0.stdin.take());
             let _ = self.0.wait();
         }

@@ -1,4 +1,4 @@
-//! The socket: who may connect, the greeting, requests in and answers out.
+//! The server on the daemon's socket: who may connect, the greeting, requests and answers.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -18,18 +18,18 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use crate::core::{CoreMessage, FollowStart, refusal};
 use crate::frame;
 
-/// So many connections are open at once; more wait.
+/// How many connections may be open at once; others wait.
 const CONNECTIONS: usize = 2048;
-/// Whoever connects greets within this time.
+/// How long a client may take to send its greeting.
 const GREETING: Duration = Duration::from_secs(5);
-/// The socket is looked at so often.
+/// How often the socket file is checked.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// So many events may wait for a follower; one that is further behind is let go. Some portions of the
-/// journal: these come at once.
+/// How many events may wait for a follower; one that is further behind is dropped. Several portions
+/// of the journal: the events of a portion arrive at once.
 const FOLLOWER_QUEUE: usize = 8192;
 
-/// Makes the socket, for us alone. What an earlier daemon left is removed: whoever has the store's
-/// lock is the only one.
+/// Creates the socket, accessible only to the current user. One left by an earlier daemon is
+/// removed: only one process can hold the store's lock.
 pub fn listen(folder: &DaemonFolder) -> io::Result<UnixListener> {
     let path = folder.socket();
     match std::fs::remove_file(&path) {
@@ -41,7 +41,7 @@ pub fn listen(folder: &DaemonFolder) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Ends the daemon when its socket is gone or another's: nobody could reach it any more.
+/// Ends the daemon when its socket is gone or was replaced: no client could reach it any more.
 pub async fn watch_socket(folder: DaemonFolder, messages: mpsc::Sender<CoreMessage>) {
     let inode = || std::fs::symlink_metadata(folder.socket()).map(|metadata| metadata.ino()).ok();
     let ours = inode();
@@ -52,7 +52,8 @@ pub async fn watch_socket(folder: DaemonFolder, messages: mpsc::Sender<CoreMessa
     let _ = messages.send(CoreMessage::Stop).await;
 }
 
-/// Takes connections until the loop is gone; no more at once than there are files for them.
+/// Accepts connections until the loop has ended; at most as many at once as there are file
+/// descriptors for them.
 pub async fn serve(listener: UnixListener, messages: mpsc::Sender<CoreMessage>, files: usize) {
     let room = Arc::new(Semaphore::new(CONNECTIONS.min(files)));
     loop {
@@ -61,7 +62,7 @@ pub async fn serve(listener: UnixListener, messages: mpsc::Sender<CoreMessage>, 
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    // Out of file descriptors, most likely: some will be free again.
+                    // Most likely out of file descriptors: some will become free.
                     tracing::warn!("cannot accept a connection: {error}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
@@ -72,7 +73,7 @@ pub async fn serve(listener: UnixListener, messages: mpsc::Sender<CoreMessage>, 
         let messages = messages.clone();
         tokio::spawn(async move {
             let _place = place;
-            // Whatever one side of a connection does wrong ends that connection alone.
+            // An error on a connection only ends that connection.
             if let Err(error) = talk(stream, messages).await {
                 tracing::debug!("a connection ended: {error}");
             }
@@ -111,7 +112,7 @@ async fn talk(
         match request {
             Request::Stop => {
                 let _ = messages.send(CoreMessage::Stop).await;
-                // The answer is that we are gone: the store is closed by then.
+                // The answer is the end of the connection: the store is closed by then.
                 messages.closed().await;
                 return frame::send(&mut stream, &Response::Done).await;
             }
@@ -151,7 +152,8 @@ async fn talk(
     }
 }
 
-/// Waits for a person's answer; none if the process that asked is gone, which the loop is told.
+/// Waits for a person's answer; `None` if the process that asked is gone, which is reported to the
+/// loop.
 async fn wait(
     stream: &mut UnixStream,
     messages: &mpsc::Sender<CoreMessage>,
@@ -163,7 +165,8 @@ async fn wait(
     {
         return Ok(None);
     }
-    // Nothing may be said while waiting: whatever can be read is the end of it.
+    // The client must not send anything while it waits: if the stream is readable, it has
+    // disconnected.
     let mut byte = [0];
     tokio::select! {
         answer = &mut answered => Ok(answer.ok()),
@@ -189,7 +192,7 @@ async fn follow(
         tokio::select! {
             next = told.recv() => match next {
                 Some(told) => frame::send(&mut stream, &Response::Told(Box::new(told))).await?,
-                // Too slow, or it asked for what is no longer there.
+                // Too slow, or it asked for what is no longer available.
                 None => {
                     let refused = refusal(RefusalCode::Busy, "events were missed: request the state, then follow again");
                     return frame::send(&mut stream, &Response::Refused(refused)).await;

@@ -1,18 +1,19 @@
-//! An agent's database, opened so that the agent notices nothing of it.
+//! Opens an agent's `SQLite` database without affecting the agent.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-/// Data that is longer is not read, in bytes: no line of a log is.
+/// The longest data that is read, in bytes: also the limit for a line of a log.
 pub(crate) const LONGEST: u32 = 16 * 1024 * 1024;
 
-/// Opens a database so that nothing is written, not even beside it; none if it lacks a table, and so
-/// is not the agent's, or not yet.
+/// Opens a database read-only, without creating files next to it; `None` if it lacks a table, and
+/// so is not the agent's, or not yet.
 pub(crate) fn open(path: &Path, tables: &[&str]) -> rusqlite::Result<Option<Connection>> {
     let path_text = path.to_str().ok_or_else(|| rusqlite::Error::InvalidPath(path.to_owned()))?;
-    // Without its index no program has it open: then it does not change, and SQLite would make one.
+    // Without its index (`-shm`) no program has it open: then it does not change, and SQLite would
+    // create the index.
     let is_open = beside(path, "-shm").exists();
     let way = if is_open { "readonly_shm=1" } else { "immutable=1" };
     let name = format!("file:{}?mode=ro&{way}", escaped(path_text));
@@ -32,14 +33,14 @@ pub(crate) fn open(path: &Path, tables: &[&str]) -> rusqlite::Result<Option<Conn
     Ok(Some(connection))
 }
 
-/// Returns the path of a file that is kept beside a database.
+/// Returns the path of a file next to a database.
 pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
-/// Writes a path as it must be in the name of a database.
+/// Escapes a path for the URI of a database.
 fn escaped(path: &str) -> String {
     path.replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }

@@ -1,4 +1,4 @@
-//! Tokens and turns of agents, from the transcripts or databases that their hosts write.
+//! Counts tokens and turns of agents, from the transcripts or databases that their hosts write.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -13,10 +13,10 @@ use rusqlite::{Connection, Statement};
 
 use crate::sqlite::{self, LONGEST};
 
-/// So many messages are counted; a session has fewer.
+/// How many messages are counted at most; a session has fewer.
 const MESSAGES: u32 = 1_000_000;
 
-/// A longer part, in bytes, is not read: it is what a person gave.
+/// A longer part, in bytes, is not read: it is a person's input.
 const PART: u32 = 64 * 1024;
 
 /// How long a command waits for a database that is being written.
@@ -25,7 +25,7 @@ const TIMEOUT: Duration = Duration::from_millis(500);
 /// At most this much of a transcript is read.
 const TRANSCRIPT_LIMIT: u64 = 1024 * 1024 * 1024;
 
-/// Returns what the transcript of an agent tells; none if there is none, or it tells nothing.
+/// Returns the usage in an agent's transcript; `None` if there is none, or it contains none.
 pub fn of_agent(agent: &AgentView) -> Option<Usage> {
     let (host, log) = (agent.host.as_deref()?, Path::new(agent.log.as_deref()?));
     let places = anyhook_hosts::find(host)?.log_places(&LogRoots::default());
@@ -46,7 +46,8 @@ pub fn of_agent(agent: &AgentView) -> Option<Usage> {
     tally.usage()
 }
 
-/// Returns what the messages of a session tell; none if there are none, or they cannot be read.
+/// Returns the usage in the messages of a session; `None` if there are none, or they cannot be
+/// read.
 pub fn of_session(queries: &LogDatabase, database: &Path, session: &str) -> Option<Usage> {
     if !fs::metadata(database).ok()?.is_file() {
         return None;
@@ -83,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// What is asked of OpenCode's database.
+    /// Returns the queries of OpenCode's database.
     fn database() -> &'static LogDatabase {
         let homes = LogRoots::default();
         let place = anyhook_hosts::opencode::SPEC.log_places(&homes).remove(0);
@@ -111,8 +112,7 @@ mod tests {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../hosts/src/opencode/fixtures/logs")
         }
 
-        /// Adds the messages and parts of a recorded session as they were in the end; returns its
-        /// id.
+        /// Adds the final messages and parts of a recorded session; returns its id.
         fn add(&self, log: &str) -> String {
             let text = fs::read_to_string(Self::logs().join(format!("{log}.jsonl"))).unwrap();
             let mut session = String::new();
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// The model of these sessions took 100 tokens and wrote 10 at each request.
+    /// The model of these sessions read 100 tokens and wrote 10 at each request.
     #[test]
     fn what_real_sessions_tell() {
         let recorded = Recorded::new();

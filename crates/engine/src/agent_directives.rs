@@ -1,7 +1,8 @@
-//! What the daemon wants of the hook processes of an agent it started: a small file an agent.
+//! Agent directives: what the daemon asks of the hook processes of an agent it started, one small
+//! file per agent.
 //!
-//! The hook path reads it where it may matter and needs no daemon for it: at a stop, and where a
-//! person could be asked, of an agent that has an id.
+//! The hook path reads the file only where it may matter, and needs no daemon for it: at a stop,
+//! and where a person could be asked, for an agent that has an id.
 
 use std::fs;
 use std::io;
@@ -15,23 +16,24 @@ use crate::regular_file::read_own;
 use crate::settings::{DecisionSettings, WaitFor};
 use crate::trust::short_hash;
 
-/// Who decides where a pipeline holds its agent, in the place of a hook's name.
+/// Used in place of a hook's name as the decider where a pipeline holds its agent.
 pub const PIPELINE: &str = "pipeline";
 
-/// A person is waited for so long, if the host does not end it before: nobody is at the agent's own
-/// dialog.
+/// How long to wait for a person at most, if the host does not end the wait earlier: no one is at
+/// the agent's own dialog.
 const LONGEST_WAIT_SECONDS: u64 = 24 * 3600;
 
-/// A file that is longer is not one of ours.
+/// A longer file is not one of ours.
 const SIZE_LIMIT: u64 = 1024 * 1024;
 
-/// Returns the file of an agent. Its name is made of the id's digest: an id may hold anything.
+/// Returns an agent's file. Its name is the digest of the id, because an id may contain anything.
 pub fn path(state: &Path, agent: &str) -> PathBuf {
     let name = format!("{}.json", short_hash(Path::new(agent)));
     StateDir::new(state).agents().join(name)
 }
 
-/// Writes an agent's instructions, for us alone; whoever reads sees the old ones or the new ones.
+/// Writes an agent's directives, readable only by us; a reader sees either the old ones or the new
+/// ones.
 pub fn write(state: &Path, instructions: &AgentDirectives) -> io::Result<()> {
     let path = path(state, &instructions.agent);
     let folder = path.parent().unwrap_or(state);
@@ -39,7 +41,7 @@ pub fn write(state: &Path, instructions: &AgentDirectives) -> io::Result<()> {
     AtomicFile::new(&path).synced(true).replace_in(&bytes, || create_private_dir(folder))
 }
 
-/// Removes an agent's instructions, if there are any.
+/// Removes an agent's directives, if there are any.
 pub fn remove(state: &Path, agent: &str) -> io::Result<()> {
     match fs::remove_file(path(state, agent)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -47,7 +49,7 @@ pub fn remove(state: &Path, agent: &str) -> io::Result<()> {
     }
 }
 
-/// Removes the instructions of all agents but these.
+/// Removes the directives of all agents except these.
 pub fn keep_only(state: &Path, agents: &[String]) -> io::Result<()> {
     let folder = StateDir::new(state).agents();
     let kept: Vec<PathBuf> = agents.iter().map(|agent| path(state, agent)).collect();
@@ -64,19 +66,20 @@ pub fn keep_only(state: &Path, agents: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads an agent's instructions. What cannot be read, and another agent's, are none.
+/// Reads an agent's directives. Returns `None` for a file that cannot be read or that belongs to
+/// another agent.
 pub fn read(state: &Path, agent: &str) -> Option<AgentDirectives> {
     let bytes = read_own(&path(state, agent), SIZE_LIMIT).ok()?;
     let found: AgentDirectives = serde_json::from_slice(&bytes).ok()?;
     (found.v == INSTRUCTIONS_VERSION && found.agent == agent).then_some(found)
 }
 
-/// Tells whether instructions could hold an event back: an agent's own stop, not a subagent's.
+/// Returns whether directives could hold an event back: an agent's own stop, not a subagent's.
 pub(crate) fn may_hold(event: &Event, verdict: &Verdict) -> bool {
     event.kind == EventKind::BeforeStop && event.agent.is_none() && !verdict.is_block()
 }
 
-/// Holds a stop, if the instructions say so.
+/// Holds a stop, if the directives say so.
 pub(crate) fn hold(instructions: AgentDirectives, event: &Event, verdict: &mut Verdict) {
     if !instructions.concern(&event.host, event.session.as_deref()) {
         return;
@@ -88,7 +91,7 @@ pub(crate) fn hold(instructions: AgentDirectives, event: &Event, verdict: &mut V
     }
 }
 
-/// Has a person asked and waited for, whatever the settings say, if the instructions say so.
+/// Asks a person and waits for them, whatever the settings say, if the directives say so.
 pub(crate) fn ask(instructions: &AgentDirectives, event: &Event, settings: &mut DecisionSettings) {
     if instructions.ask_permission && instructions.concern(&event.host, event.session.as_deref()) {
         settings.wait = vec![WaitFor::Permission, WaitFor::Ask];
@@ -147,7 +150,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever an id holds, its file is in the folder, and no other agent's.
+        /// Whatever an id contains, its file is inside the folder and differs from any other
+        /// agent's.
         #[test]
         fn an_id_is_a_files_name(one in ".{0,300}|(\\.\\./){1,4}x|/etc/x", other in ".{0,20}") {
             let state = Path::new("/s");

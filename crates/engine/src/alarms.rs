@@ -1,7 +1,7 @@
-//! Alarms that the next session is to begin with: calls that ran although they were denied, or
-//! although nobody was asked.
+//! Alarms to show when the next session begins: calls that ran although they were denied, or
+//! without anyone being asked.
 //!
-//! `alarms.jsonl` in the state folder holds those that nobody was told of yet.
+//! `alarms.jsonl` in the state folder holds those not reported yet.
 
 use std::fs;
 use std::io::{self, Write};
@@ -16,11 +16,11 @@ use crate::atomic_file::create_private_dir;
 use crate::regular_file::{open_own, read_own};
 use crate::run::process::random_bits;
 
-/// A file that is longer is not one of ours.
+/// A longer file is not one of ours.
 const SIZE_LIMIT: u64 = 16 * 1024 * 1024;
 /// The version of a line.
 ///
-/// - 1: a denied call that ran ([`RanAnyway`]), without a version.
+/// - 1: a denied call that ran ([`RanAnyway`]), without a version field.
 /// - 2: an alarm of any kind.
 const VERSION: u32 = 2;
 
@@ -41,7 +41,7 @@ pub fn raise(state: &Path, alarm: &Alarm) -> io::Result<()> {
     open_own(&StateDir::new(state).alarms(), flags)?.write_all(&line)
 }
 
-/// Takes the alarms that nobody was told of yet; of several processes one gets them.
+/// Takes the alarms not reported yet; with several processes, only one gets them.
 pub fn take(state: &Path) -> Vec<Alarm> {
     let taken = state.join(format!(".alarms-{:016x}", random_bits()));
     if fs::rename(StateDir::new(state).alarms(), &taken).is_err() {
@@ -58,7 +58,7 @@ pub fn take(state: &Path) -> Vec<Alarm> {
     text.lines().filter_map(line).collect()
 }
 
-/// Says that a denied call ran.
+/// Makes the alarm for a denied call that ran.
 pub fn ran_anyway(ran: &RanAnyway) -> Alarm {
     let about = [ran.tool.as_deref(), ran.about.as_deref()];
     let about = about.into_iter().flatten().collect::<Vec<_>>().join(" ");
@@ -71,7 +71,7 @@ pub fn ran_anyway(ran: &RanAnyway) -> Alarm {
     Alarm::new(AlarmKind::DeniedButRan, text)
 }
 
-/// Says that a call ran that nobody was asked about.
+/// Makes the alarm for a call that ran without anyone being asked.
 pub fn ran_unasked(host: &str, about: &str, id: &RecordId) -> Alarm {
     let text = format!(
         "ran unchecked: {host} ran `{}` without sending before_tool (anyhook log show {id})",
@@ -105,7 +105,7 @@ mod tests {
         let other = Alarm::about(AlarmKind::GuardChanged, "guard", "it no longer exists");
         raise(state.path(), &alarm).unwrap();
         raise(state.path(), &other).unwrap();
-        // As the first version wrote it.
+        // As version 1 wrote it.
         let mut first = fs::read_to_string(StateDir::new(state.path()).alarms()).unwrap();
         first.push_str(&serde_json::to_string(&ran).unwrap());
         fs::write(StateDir::new(state.path()).alarms(), first + "\nno alarm\n").unwrap();

@@ -1,4 +1,5 @@
-//! Which hooks are off, for a session that begins: those who believe they are guarded are told.
+//! Reports which hooks are off when a session begins, so that no one believes they are guarded when
+//! they are not.
 
 use std::path::Path;
 
@@ -9,10 +10,10 @@ use crate::failure_streak;
 use crate::hook::{Hook, Trust};
 use crate::script_check;
 
-/// So many hooks are named for each reason; the others are counted.
+/// At most this many hooks are named per reason; the others are counted.
 const NAMED: usize = 4;
 
-/// Says which hooks are off, why, and the command that helps: one alarm for each reason.
+/// Reports which hooks are off, why, and the command that helps: one alarm per reason.
 pub fn hooks_off(installed: &InstalledHooks, state: &Path) -> Vec<Alarm> {
     let with = |is_it: &dyn Fn(&HookStatus) -> bool| -> Vec<&Hook> {
         let standing = installed.hooks.iter().filter(|standing| is_it(standing));
@@ -29,7 +30,7 @@ pub fn hooks_off(installed: &InstalledHooks, state: &Path) -> Vec<Alarm> {
     };
     let unusable = with(&|standing| is_unusable(standing) && !standing.hook.blocks_on_failure());
     let blocking = with(&|standing| is_unusable(standing) && standing.hook.blocks_on_failure());
-    // Most have never failed, and there is no folder then.
+    // Most hooks have never failed, and then there is no folder.
     let has_failures = failure_streak::folder(state).is_dir();
     let is_sound =
         |standing: &HookStatus| standing.out.is_none() && standing.hook.fault().is_none();
@@ -79,13 +80,14 @@ pub fn hooks_off(installed: &InstalledHooks, state: &Path) -> Vec<Alarm> {
     off.chain(blocking).collect()
 }
 
-/// Tells whether what a hook runs cannot be started: no need to wait until it has failed.
+/// Returns whether a hook's script cannot be started, so that there is no need to wait until it
+/// fails.
 fn cannot_start(hook: &Hook) -> bool {
     let script = hook.entry.as_ref().filter(|entry| entry.interpreter.is_none());
     script.is_some_and(|entry| script_check::unstartable(&entry.script).is_some())
 }
 
-/// Names hooks; of many, some, and how many more.
+/// Names hooks; if there are many, names some and counts the rest.
 fn names(hooks: &[&Hook]) -> String {
     let mut names: Vec<String> =
         hooks.iter().map(|hook| hook.name().to_owned()).take(NAMED).collect();
@@ -96,7 +98,7 @@ fn names(hooks: &[&Hook]) -> String {
     names.join(", ")
 }
 
-/// Words one reason.
+/// Formats one reason.
 fn off(hooks: &[&Hook], one: &str, several: &str, command: &str) -> Alarm {
     let names = names(hooks);
     let text = match hooks {

@@ -1,7 +1,7 @@
-//! A person who is asked while the agent waits for its reply.
+//! Approvals: asking a person while the agent waits for its reply.
 //!
-//! The engine decides alone: who is asked, how, and that there is a daemon is not its business. It
-//! knows when a person may be asked (`[decisions]` in the settings), what about, and for how long.
+//! The engine itself does not care who is asked, how, or whether there is a daemon. It knows when a
+//! person may be asked (`[decisions]` in the settings), about what, and for how long.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -22,20 +22,20 @@ use crate::places::Places;
 use crate::redact::without_secrets;
 use crate::settings::{DecisionSettings, WaitFor};
 
-/// What a question is about is told to this length.
+/// The description of a question is cut to this length.
 const QUESTION_LIMIT: usize = 1000;
 
-/// So much time is left for the reply when nobody answers.
+/// Time reserved for the reply when no one answers.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// The name of the option that lets a call go on.
+/// The name of the option that lets a call proceed.
 pub const ALLOW: &str = "allow";
 /// The name of the option that stops a call.
 pub const DENY: &str = "deny";
 
-/// Somebody who can reach a person.
+/// Something that can reach a person.
 pub trait Approver: Debug + Send + Sync {
-    /// Asks, and waits for an answer until the inquiry's `until`; none if nobody answered.
+    /// Asks, and waits for an answer until the request's `until`; `None` if no one answered.
     fn ask(
         &self,
         places: &Places,
@@ -44,7 +44,7 @@ pub trait Approver: Debug + Send + Sync {
     ) -> Option<Resolution>;
 }
 
-/// Who asks: the record that tells of it, and the id the agent was given.
+/// Who asks: the record that describes the event, and the id the agent was given.
 #[derive(Clone, Copy, Debug)]
 pub struct ApprovalContext<'record> {
     /// The id of the record.
@@ -53,7 +53,7 @@ pub struct ApprovalContext<'record> {
     pub agent_id: Option<&'record str>,
 }
 
-/// Returns what a person is to be asked, if the settings say so and somebody could still wait.
+/// Returns what to ask a person, if the settings say so and there is still time to wait.
 pub fn inquiry(
     events: &[&Event],
     verdict: &Verdict,
@@ -66,7 +66,7 @@ pub fn inquiry(
     let (mut kind, wait) = wanted(event, verdict)?;
     if kind == ApprovalKind::Permission {
         match &questions {
-            // It has answers of its own, and neither yes nor no is one of them.
+            // It has its own answers, and neither yes nor no is one of them.
             AgentQuestions::Unreadable => return None,
             AgentQuestions::Asked(_) => kind = ApprovalKind::Question,
             AgentQuestions::None => {}
@@ -110,19 +110,19 @@ pub fn inquiry(
     })
 }
 
-/// The agent's own questions to the person, of a call that may be made of them.
+/// The questions an agent asks the person through a tool call, if the call is of that kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentQuestions {
-    /// The call is none.
+    /// The call asks no questions.
     None,
-    /// It is one, and its questions cannot be read or answered.
+    /// The call asks questions, but they cannot be read or answered.
     Unreadable,
-    /// These.
+    /// The questions asked.
     Asked(Vec<AgentQuestion>),
 }
 
 impl AgentQuestions {
-    /// Returns the questions of a call of a host.
+    /// Returns the questions in a host's call.
     pub fn of(host: &dyn Host, event: &Event) -> Self {
         let Some(tool) = &event.tool else { return Self::None };
         if host.prompt_tool(&tool.name) != Some(PromptType::Question) {
@@ -133,8 +133,8 @@ impl AgentQuestions {
     }
 }
 
-/// Returns what can be chosen. The options of a single question are among it; several questions, or
-/// one with several answers, take more than a number.
+/// Returns the options to choose from. For a single question, its options are included; several
+/// questions, or one with several answers, need more than a number.
 fn options(questions: &[AgentQuestion]) -> Vec<Choice> {
     let mut options = match questions {
         [] => {
@@ -150,7 +150,7 @@ fn options(questions: &[AgentQuestion]) -> Vec<Choice> {
     options
 }
 
-/// Returns what kind of question an event is, if it is one.
+/// Returns what kind of approval an event needs, if any.
 pub fn wanted(event: &Event, verdict: &Verdict) -> Option<(ApprovalKind, WaitFor)> {
     let is_call = matches!(event.kind, EventKind::BeforeTool | EventKind::PermissionRequest);
     match verdict.effect {
@@ -162,7 +162,7 @@ pub fn wanted(event: &Event, verdict: &Verdict) -> Option<(ApprovalKind, WaitFor
     }
 }
 
-/// Takes an answer into the verdict. One that is about another call does not count.
+/// Applies an answer to the verdict. An answer about another call is ignored.
 pub fn take(verdict: &mut Verdict, inquiry: &ApprovalRequest, answer: &Resolution) -> bool {
     if answer.id != inquiry.id
         || answer.digest != inquiry.digest
@@ -189,13 +189,14 @@ pub fn take(verdict: &mut Verdict, inquiry: &ApprovalRequest, answer: &Resolutio
     true
 }
 
-/// Returns the agent that asks: the id it was given, else its host and session.
+/// Returns the agent that asks: the id it was given, otherwise its host and session.
 fn agent_of(agent_id: Option<&str>, event: &Event) -> Option<String> {
     let of_session = |session: &str| anyhook_model::agent::agent_id(&event.host, session);
     agent_id.map(str::to_owned).or_else(|| event.session.as_deref().map(of_session))
 }
 
-/// Returns what a call is about: one that is several, as a patch of many files, names them all.
+/// Returns what a call is about; a call that is several, such as a patch of many files, names all
+/// of them.
 fn about(events: &[&Event]) -> Option<String> {
     let [event] = events else {
         let of_call = |event: &&Event| {

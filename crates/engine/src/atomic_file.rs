@@ -1,4 +1,4 @@
-//! Files that are replaced atomically: a reader sees all of the old one or all of the new one.
+//! Atomic file replacement: a reader sees either all of the old file or all of the new one.
 
 use std::env;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use crate::run::process::random_bits;
 
-/// The mode of a new file by default: for its owner alone.
+/// The default mode of a new file: accessible only to its owner.
 const PRIVATE: u32 = 0o600;
 
-/// A file that is written under another name in the same folder, and then renamed. [`replace`] does
-/// it at once; with [`begin`], [`fill`] and [`put`] several files are made ready before the first
-/// appears.
+/// A file that is written under a temporary name in the same folder and then renamed. [`replace`]
+/// does this in one step; with [`begin`], [`fill`] and [`put`] several files can be prepared before
+/// the first one appears.
 ///
 /// [`replace`]: Self::replace
 /// [`begin`]: Self::begin
@@ -28,35 +28,35 @@ pub struct AtomicFile<'path> {
 }
 
 impl<'path> AtomicFile<'path> {
-    /// Names a file, for its owner alone.
+    /// Targets a path; the file will be accessible only to its owner.
     pub fn new(path: &'path Path) -> Self {
         Self { path, mode: PRIVATE, permissions: None, is_synced: false }
     }
 
-    /// Gives it a mode, less what the user's umask takes from every new file.
+    /// Sets the mode, minus the bits the user's umask removes from every new file.
     pub fn mode(mut self, mode: u32) -> Self {
         self.mode = mode;
         self
     }
 
-    /// Gives it exactly these permissions.
+    /// Sets exactly these permissions.
     pub fn permissions(mut self, permissions: Permissions) -> Self {
         self.permissions = Some(permissions);
         self
     }
 
-    /// Makes it durable: it is on the disk when it is in its place, and so is its name.
+    /// Makes the write durable: once the file is in place, its content and its name are on disk.
     pub fn synced(mut self, is_synced: bool) -> Self {
         self.is_synced = is_synced;
         self
     }
 
-    /// Writes the file, replacing one that is there.
+    /// Writes the file, replacing an existing one.
     pub fn replace(&self, bytes: &[u8]) -> io::Result<()> {
         self.finish(self.begin()?, bytes)
     }
 
-    /// Does the same; where its folder is missing, `make_folder` makes it.
+    /// Like [`replace`](Self::replace), but if the folder is missing, `make_folder` creates it.
     pub fn replace_in(
         &self,
         bytes: &[u8],
@@ -77,7 +77,7 @@ impl<'path> AtomicFile<'path> {
         self.put(unfinished).map(drop)
     }
 
-    /// Writes the file unless one is there.
+    /// Writes the file unless it already exists.
     pub fn create(&self, bytes: &[u8]) -> io::Result<()> {
         let mut unfinished = self.begin()?;
         self.fill(&mut unfinished, bytes)?;
@@ -87,14 +87,14 @@ impl<'path> AtomicFile<'path> {
         }
     }
 
-    /// Begins the file under another name.
+    /// Creates the file under its temporary name.
     pub fn begin(&self) -> io::Result<Unfinished> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(self.mode);
         Unfinished::open(unfinished_beside(self.path), &options)
     }
 
-    /// Writes to the file that was begun, and gives it its permissions.
+    /// Writes to the temporary file and sets its permissions.
     pub fn fill(&self, unfinished: &mut Unfinished, bytes: &[u8]) -> io::Result<()> {
         unfinished.file.write_all(bytes)?;
         if let Some(permissions) = &self.permissions {
@@ -103,7 +103,7 @@ impl<'path> AtomicFile<'path> {
         if self.is_synced { unfinished.file.sync_all() } else { Ok(()) }
     }
 
-    /// Puts what was begun in its place.
+    /// Renames the temporary file into place.
     pub fn put(&self, unfinished: Unfinished) -> io::Result<File> {
         let file = unfinished.put(self.path)?;
         self.sync_folder()?;
@@ -129,8 +129,8 @@ impl<'path> AtomicFile<'path> {
     }
 }
 
-/// A file under the name it has until it is complete. Unless it is put in its place it is removed:
-/// the disk may be full.
+/// A file under its temporary name. Unless it is put in place it is removed on drop, since the disk
+/// may be full.
 #[derive(Debug)]
 pub struct Unfinished {
     /// The file.
@@ -139,13 +139,13 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Opens a file that is called `path` until it is complete.
+    /// Opens a file under its temporary name `path`.
     pub fn open(path: PathBuf, options: &OpenOptions) -> io::Result<Self> {
         let file = options.open(&path)?;
         Ok(Self { file, name: Leftover { path, is_there: true } })
     }
 
-    /// Puts it in its place, replacing a file that is there.
+    /// Renames it into place, replacing an existing file.
     pub fn put(mut self, place: &Path) -> io::Result<File> {
         fs::rename(&self.name.path, place)?;
         self.name.is_there = false;
@@ -162,13 +162,13 @@ struct Leftover {
 impl Drop for Leftover {
     fn drop(&mut self) {
         if self.is_there {
-            // One that stays does no harm.
+            // A leftover file does no harm.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Makes a file without a name.
+/// Creates a file without a name.
 pub(crate) fn anonymous_temp_file() -> io::Result<File> {
     let path = unfinished_beside(&env::temp_dir().join("anyhook"));
     let file =
@@ -181,7 +181,7 @@ fn unfinished_beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{:016x}", random_bits()))
 }
 
-/// Makes a folder, and all above it that is missing, that nobody else can look into.
+/// Creates a folder, and any missing parents, that only the owner can access.
 pub fn create_private_dir(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

@@ -1,15 +1,15 @@
-//! SHA-256, and hexadecimal digits: the only place that makes them.
+//! SHA-256 digests and hexadecimal encoding: the only place that computes them.
 //!
-//! The quick way is to use instructions of the processor, after asking it whether it has them; in a
-//! virtual machine the asking takes as long as the digest of some kilobytes. So short texts, which is
-//! all that an ordinary event has, are done without.
+//! The fast implementation uses processor instructions after detecting whether they exist; in a
+//! virtual machine that detection takes as long as hashing some kilobytes. So short texts, which is
+//! all an ordinary event has, use the portable implementation.
 
 use sha2::{Digest, Sha256};
 
-/// Up to this length, asking takes longer than doing without.
+/// Up to this length, detection takes longer than the portable implementation.
 const SHORT: usize = 2 * 1024;
 
-/// Returns the SHA-256 of bytes.
+/// Returns the SHA-256 digest of bytes.
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     if bytes.len() <= SHORT {
         return hmac_sha256::Hash::hash(bytes);
@@ -17,12 +17,12 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
-/// Returns the SHA-256 of bytes, in hexadecimal digits.
+/// Returns the SHA-256 digest of bytes, in hexadecimal.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&sha256(bytes))
 }
 
-/// Makes the SHA-256 of bytes that come one after another.
+/// Computes the SHA-256 digest of bytes that arrive in pieces.
 #[derive(Clone, Debug, Default)]
 pub struct Hasher(Sha256);
 
@@ -32,13 +32,13 @@ impl Hasher {
         self.0.update(bytes);
     }
 
-    /// Returns the digest of all of them, in hexadecimal digits.
+    /// Returns the digest of all bytes, in hexadecimal.
     pub fn finish_hex(self) -> String {
         hex(&self.0.finalize())
     }
 }
 
-/// Returns bytes in hexadecimal digits.
+/// Returns bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(2 * bytes.len());

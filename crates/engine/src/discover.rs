@@ -1,4 +1,4 @@
-//! Which hooks are installed, on three levels, and which of them stand.
+//! Discovers the installed hooks on three levels, and decides which of them are in effect.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,30 +20,30 @@ use crate::trust::{
 /// All installed hooks in the order they run.
 #[derive(Clone, Debug, Default)]
 pub struct InstalledHooks {
-    /// The hooks, each with what keeps it out, if anything does.
+    /// The hooks, each with the reason it is left out, if any.
     pub hooks: Vec<HookStatus>,
-    /// Folders that could not be read or do not count, and why.
+    /// Folders that could not be read or are ignored, and why.
     pub notes: Vec<String>,
-    /// Hooks that were found to have nothing to do with an event without being read in full.
+    /// Hooks found to be irrelevant to an event without being read in full.
     pub passed: OmittedHooks,
 }
 
-/// Hooks that are not among the installed ones because they have nothing to do with an event.
+/// Hooks that are not among the installed ones because they are irrelevant to an event.
 #[derive(Clone, Debug, Default)]
 pub struct OmittedHooks {
-    /// Those that would be named, and why they were left out.
+    /// Those that are named, and why they were left out.
     pub skipped: Vec<Skipped>,
     /// How many more there are whose matcher does not match.
     pub more_skipped: usize,
-    /// How many wait for other events.
+    /// How many are for other events.
     pub other_events: usize,
 }
 
-/// So many hooks whose matcher does not match are named; the others are counted. A hundred of them
-/// are common, and would make up most of a record.
+/// At most this many hooks whose matcher does not match are named; the others are counted. A
+/// hundred of them are common, and would make up most of a record.
 pub(crate) const MISMATCHES_NAMED: usize = 20;
 
-/// A hook and whether it stands.
+/// A hook and whether it is in effect.
 #[derive(Clone, Debug)]
 pub struct HookStatus {
     /// The hook.
@@ -72,7 +72,7 @@ impl InstalledHooks {
         }
         let store = places.state.as_deref().map(TrustStore::new);
         let folders = roots.folders(work_dir, own.as_deref());
-        // A project that was moved is at its new place now: what is missing there is said there.
+        // A project that was moved is at its new place now: what is missing is reported there.
         let moved_to = folders.iter().find(|project| project.is_own);
         let moved_to = moved_to.filter(|_| folders.first().is_some_and(|it| !it.root.exists()));
         let moved_to = moved_to.and_then(ProjectFolder::repository);
@@ -83,12 +83,12 @@ impl InstalledHooks {
         Self { hooks: settle(finder.hooks), notes: finder.notes, passed: OmittedHooks::default() }
     }
 
-    /// Takes hooks as they are given, in the order they run.
+    /// Takes hooks as given, in the order they run.
     pub fn of(hooks: Vec<Hook>) -> Self {
         Self { hooks: settle(hooks), ..Self::default() }
     }
 
-    /// Adds hooks, each in its place in the order.
+    /// Adds hooks, each at its position in the order.
     pub fn add(&mut self, hooks: impl IntoIterator<Item = Hook>) {
         let known = std::mem::take(&mut self.hooks).into_iter().map(|standing| standing.hook);
         self.hooks = settle(known.chain(hooks).collect());
@@ -98,10 +98,10 @@ impl InstalledHooks {
 /// How much of what is found is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadDepth {
-    /// Everything, for people who look at it.
+    /// Everything, for display to people.
     All,
-    /// Only what may run. Untrusted hooks are known by their folder's name: a repository must not
-    /// be able to keep an agent waiting until the time of a guard is over.
+    /// Only what may run. Untrusted hooks are known only by their folder's name: a repository must
+    /// not be able to keep an agent waiting until a guard's time is up.
     WhatMayRun,
 }
 
@@ -115,8 +115,8 @@ struct Finder<'places> {
 impl Finder<'_> {
     /// Loads every folder in a `hooks` folder.
     ///
-    /// On the hook path only those that `is_known` are read: a repository nobody trusts must not
-    /// cost more than its names.
+    /// On the hook path only those that `is_known` are read: a repository that no one trusts must
+    /// not cost more than its names.
     fn level(
         &mut self,
         hooks_folder: &Path,
@@ -141,7 +141,8 @@ impl Finder<'_> {
                 }
             };
             let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-            // A plain file beside the hooks is nobody's hook; a broken link or loop is somebody's mistake.
+            // A plain file next to the hooks is not a hook; a broken link or loop is someone's
+            // mistake.
             let is_file = match entry.file_type() {
                 Ok(kind) if !kind.is_symlink() => !kind.is_dir(),
                 _ => fs::metadata(entry.path()).is_ok_and(|metadata| !metadata.is_dir()),
@@ -158,7 +159,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Says that a folder of hooks cannot be read. What nobody trusted cannot block by that.
+    /// Reports that a folder of hooks cannot be read. An untrusted one does not block because of
+    /// that.
     fn unreadable(&mut self, hooks_folder: &Path, level: Level, error: &io::Error) {
         self.notes.push(format!("`{}` cannot be read: {error}", hooks_folder.display()));
         if level < Level::Project {
@@ -178,13 +180,13 @@ impl Finder<'_> {
         unreadable.for_each(|hook| known.apply(hook));
     }
 
-    /// Loads the managed level, if nobody but root can write there.
+    /// Loads the managed level, if only root can write there.
     fn managed(&mut self, managed: &Path) {
         let hooks_folder = managed.join(HOOKS);
         match hooks_folder.try_exists() {
             Ok(true) => {}
             Ok(false) => return,
-            // Below a file there is nothing.
+            // The parent is a file, so there is nothing below it.
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => return,
             Err(error) => return self.unreadable(&hooks_folder, Level::Managed, &error),
         }
@@ -257,8 +259,8 @@ impl Finder<'_> {
                 None => hook.trust = Trust::Changed("cannot read trust records".to_owned()),
             }
         }
-        // What was trusted and is no longer there has changed, too: checking out another branch
-        // must not take a guard away.
+        // A trusted hook that no longer exists has changed, too: checking out another branch must
+        // not remove a guard.
         for (name, record) in gone {
             let repository = record.repository.as_ref().map(|place| place.id.as_str());
             if !project.is_own && moved_to.is_some() && repository == moved_to {
@@ -276,8 +278,8 @@ impl Finder<'_> {
         self.belong_to(project, before);
     }
 
-    /// Says of the hooks from `start` on which project they belong to, where that is not the pinned
-    /// one; leaves out those that were found already by another path.
+    /// Records for the hooks from `start` on which project they belong to, where that is not the
+    /// pinned one; drops those already found by another path.
     fn belong_to(&mut self, project: &ProjectFolder, start: usize) {
         if !project.is_own {
             return;
@@ -295,7 +297,7 @@ impl Finder<'_> {
 
 /// Makes a project's hook run from its trusted copy, or marks it as changed.
 ///
-/// Its content must be that of one of the records, of which the latest comes first.
+/// Its content must match one of the records, of which the latest comes first.
 fn apply_trust(hook: &mut Hook, store: &TrustStore, records: &[(PathBuf, TrustRecord)]) {
     let source = hook.folder.clone();
     let found = digest(&source);
@@ -321,7 +323,7 @@ fn apply_trust(hook: &mut Hook, store: &TrustStore, records: &[(PathBuf, TrustRe
     };
 }
 
-/// Tells what is wrong with a trusted copy: what runs is what was shown, to the byte.
+/// Returns what is wrong with a trusted copy: what runs must be what was shown, byte for byte.
 fn copy_fault(copy: &Path, record: &TrustRecord) -> Option<String> {
     (!digest_is(copy, &record.digest)).then(|| {
         "its trusted copy is missing or was tampered with; run `anyhook trust` to recreate it"
@@ -329,7 +331,7 @@ fn copy_fault(copy: &Path, record: &TrustRecord) -> Option<String> {
     })
 }
 
-/// Tells what is wrong if somebody beside root may write here.
+/// Returns what is wrong if anyone other than root may write here.
 pub(crate) fn not_roots_alone(path: &Path) -> Option<String> {
     match fs::metadata(path) {
         Err(error) => Some(format!("cannot be inspected: {error}")),
@@ -341,7 +343,7 @@ pub(crate) fn not_roots_alone(path: &Path) -> Option<String> {
     }
 }
 
-/// Puts hooks in order and decides which stand where several have one name.
+/// Sorts hooks, and decides which are in effect where several have the same name.
 fn settle(mut hooks: Vec<Hook>) -> Vec<HookStatus> {
     hooks.sort_by_cached_key(|hook| {
         let name = hook.folder.file_name().map(std::ffi::OsStr::to_owned);
@@ -357,7 +359,8 @@ fn settle(mut hooks: Vec<Hook>) -> Vec<HookStatus> {
     hooks.into_iter().zip(outs).map(|(hook, out)| HookStatus { hook, out }).collect()
 }
 
-/// Tells why a hook is left out for another of its name, or for want of trust.
+/// Returns why a hook is left out in favour of another of the same name, or because it is not
+/// trusted.
 fn left_out(hook: &Hook, namesakes: &[&Hook]) -> Option<SkipReason> {
     let shown = |folder: &PathBuf| folder.to_string_lossy().into_owned();
     let rivals = || namesakes.iter().copied().filter(|rival| rival.folder != hook.folder);
@@ -366,12 +369,12 @@ fn left_out(hook: &Hook, namesakes: &[&Hook]) -> Option<SkipReason> {
         Level::User => rival.definition.is_locked() && rival.fault().is_none(),
         Level::Project | Level::Program => false,
     };
-    // A firm hook keeps all of lower levels out; so does none of its own level.
+    // A firm hook keeps out all hooks of lower levels; none of its own level.
     if let Some(rival) = rivals().find(|rival| rival.level < hook.level && is_firm(rival)) {
         return Some(SkipReason::Dropped(shown(&rival.folder)));
     }
-    // Only hooks at the project's root take a user's place, and only where the person agreed to
-    // that: nested ones add, never take away.
+    // Only hooks at the project's root replace a user's, and only where the person agreed to that:
+    // nested ones add, never remove.
     let replaces = |rival: &&Hook| {
         rival.level == Level::Project
             && rival.replaces

@@ -1,14 +1,14 @@
-//! One event through all hooks that are due: a state machine without I/O, but for a look at where a
-//! call's paths lead ([`crate::path_forms`]).
+//! Dispatches one event through all hooks that are due: a state machine without I/O, except for
+//! resolving the paths of a call ([`crate::path_forms`]).
 //!
-//! A driver asks [`Dispatch::next_step`] what to do, does it (runs a process, or a closure), and hands
-//! the result to [`Dispatch::feed`]. Order, matching, chained input changes, composing and fail
-//! modes exist here and nowhere else.
+//! A driver asks [`Dispatch::next_step`] what to do, does it (runs a process, or a closure), and
+//! hands the result to [`Dispatch::feed`]. Ordering, matching, chained input changes, composing and
+//! fail modes are implemented here and nowhere else.
 //!
 //! ```text
-//!            next                        feed
-//! driver ──────────▶ DispatchStep::Run(due) ──────────▶ … ──▶ DispatchStep::Done ──finish──▶ Verdict
-//!                    DispatchStep::Detach(due)
+//!            next                      feed
+//! driver ────────▶ DispatchStep::Run(due) ────────▶ … ──▶ DispatchStep::Done ──finish──▶ Verdict
+//!                  DispatchStep::Detach(due)
 //! ```
 
 use std::time::Duration;
@@ -28,11 +28,11 @@ use crate::plan::{DispatchPlan, NotRunnable, PlannedStep, skipped};
 /// What the driver is to do next.
 #[derive(Debug)]
 pub enum DispatchStep<'a> {
-    /// Run this hook, wait for it, feed its result.
+    /// Run this hook, wait for it, and feed its result.
     Run(DueHook<'a>),
-    /// Start this hook aside, do not wait, feed whether it was started.
+    /// Start this hook in the background without waiting, and feed whether it was started.
     Detach(DueHook<'a>),
-    /// Nothing more: [`Dispatch::finish`].
+    /// Nothing more to do: call [`Dispatch::finish`].
     Done,
 }
 
@@ -41,7 +41,7 @@ pub enum DispatchStep<'a> {
 pub struct DueHook<'a> {
     /// The hook.
     pub hook: &'a Hook,
-    /// The event, with the input changes of earlier hooks.
+    /// The event, including the input changes of earlier hooks.
     pub event: &'a Event,
     /// How the hook spells the event.
     pub spelling: Spelling,
@@ -55,21 +55,21 @@ impl DueHook<'_> {
     }
 }
 
-/// What came of a hook's turn.
+/// The result of a hook's turn.
 #[derive(Clone, Debug)]
 pub struct RunResult {
     /// How the run ended.
     pub outcome: RunOutcome,
-    /// Its standard output, as far as it was kept.
+    /// Its standard output, as far as it was captured.
     pub stdout: String,
-    /// Its standard error, as far as it was kept.
+    /// Its standard error, as far as it was captured.
     pub stderr: String,
     /// How long it took.
     pub took: Duration,
 }
 
 impl RunResult {
-    /// Makes the result of a run that never began.
+    /// Makes the result of a run that never started.
     pub fn not_started(why: impl Into<String>) -> Self {
         Self {
             outcome: RunOutcome::NotStarted(why.into()),
@@ -80,7 +80,7 @@ impl RunResult {
     }
 }
 
-/// A dispatch under way.
+/// A dispatch in progress.
 pub struct Dispatch<'hooks> {
     host: &'hooks dyn Host,
     steps: Vec<PlannedStep<'hooks>>,
@@ -94,25 +94,25 @@ pub struct Dispatch<'hooks> {
     other_events: usize,
 }
 
-/// A dispatch that is over.
+/// A finished dispatch.
 #[derive(Clone, Debug)]
 pub struct FinishedDispatch {
-    /// What all hooks say together.
+    /// The combined verdict of all hooks.
     pub verdict: Verdict,
     /// The event, with all input changes.
     pub event: Event,
-    /// What became of each hook that was due.
+    /// The result of each hook that was due.
     pub runs: Vec<RunRecord>,
-    /// The hooks that were left out; those of other events are only counted.
+    /// The hooks that were skipped; those for other events are only counted.
     pub skipped: Vec<Skipped>,
-    /// How many more were left out whose matcher does not match.
+    /// How many more were skipped because their matcher does not match.
     pub more_skipped: usize,
-    /// How many hooks wait for other events.
+    /// How many hooks are for other events.
     pub other_events: usize,
 }
 
 impl FinishedDispatch {
-    /// Ends the dispatch of an event that met nobody.
+    /// Finishes the dispatch of an event that no hook is due for.
     pub fn of(event: Event) -> Self {
         Self {
             verdict: Verdict::default(),
@@ -162,7 +162,7 @@ impl<'hooks> Dispatch<'hooks> {
         }
     }
 
-    /// Returns what to do next. Until it is fed, the same step is returned.
+    /// Returns what to do next. Until a result is fed, the same step is returned.
     pub fn next_step(&mut self) -> DispatchStep<'_> {
         while !self.verdict.is_block() {
             let Some(step) = self.steps.get(self.next) else { break };
@@ -194,7 +194,7 @@ impl<'hooks> Dispatch<'hooks> {
         DispatchStep::Done
     }
 
-    /// Takes the result of the step that [`Self::next_step`] returned.
+    /// Accepts the result of the step that [`Self::next_step`] returned.
     pub fn feed(&mut self, result: RunResult) {
         let Some(step) = self.steps.get(self.next) else { return };
         let hook = step.hook;
@@ -210,7 +210,8 @@ impl<'hooks> Dispatch<'hooks> {
         self.settle(hook, said, Some(result));
     }
 
-    /// Takes what a function said at the step that [`Self::next_step`] returned, or how it failed.
+    /// Accepts what a function decided at the step that [`Self::next_step`] returned, or how it
+    /// failed.
     pub fn feed_decision(
         &mut self,
         said: Result<Decision, String>,
@@ -228,7 +229,7 @@ impl<'hooks> Dispatch<'hooks> {
         self.settle(hook, said, Some(result));
     }
 
-    /// Takes the dispatch to its end; `turn` does what each step asks for.
+    /// Runs the dispatch to its end; `turn` performs each step.
     pub fn drive(
         mut self,
         mut turn: impl FnMut(&DispatchStep<'_>) -> RunResult,
@@ -242,10 +243,10 @@ impl<'hooks> Dispatch<'hooks> {
         }
     }
 
-    /// Ends the dispatch.
+    /// Finishes the dispatch.
     pub fn finish(mut self) -> FinishedDispatch {
         if self.verdict.is_block() {
-            // The call does not happen; what it would have been changed to is of no use.
+            // The call does not happen, so its changed input is of no use.
             self.verdict.input = None;
             self.verdict.native_input = None;
         }
@@ -259,11 +260,11 @@ impl<'hooks> Dispatch<'hooks> {
         }
     }
 
-    /// Adds what one hook said to the verdict, and to the record.
+    /// Adds what one hook said to the verdict and to the record.
     fn settle(&mut self, hook: &Hook, mut said: RunOutput, result: Option<RunResult>) {
         let definition = &hook.definition;
         let counts = definition.mode == Mode::Enforce && !definition.is_async;
-        // What could be read beside something broken stands, unless all of it is a block.
+        // What could be read next to something broken counts, unless the failure itself blocks.
         let mut stands = counts && !(said.failure.is_some() && hook.blocks_on_failure());
         if stands {
             stands = self.change_input(&mut said);
@@ -295,7 +296,7 @@ impl<'hooks> Dispatch<'hooks> {
         self.runs.push(run_record(hook, said, result));
     }
 
-    /// The strongest effect stands, and the first to have said it gives the reason.
+    /// The strongest effect wins, and the first hook to say it gives the reason.
     fn decide(&mut self, effect: Effect, hook: &Hook, reason: Option<String>) {
         if Some(effect) > self.verdict.effect {
             self.verdict.effect = Some(effect);
@@ -304,8 +305,8 @@ impl<'hooks> Dispatch<'hooks> {
         }
     }
 
-    /// Merges an input change into the event, or makes it the hook's failure: then nothing else it
-    /// said stands.
+    /// Merges an input change into the event, or turns it into the hook's failure: then nothing
+    /// else it said counts.
     fn change_input(&mut self, said: &mut RunOutput) -> bool {
         let Some(change) = &said.decision.modified_input else { return true };
         if !self.event.kind.takes_input_change() {
@@ -327,7 +328,7 @@ impl<'hooks> Dispatch<'hooks> {
                 tool.change_input(changed.clone());
                 self.verdict.input = Some(changed);
                 if let Some(call) = &mut tool.native {
-                    // Later hooks must not match what the input was before.
+                    // Later hooks must not match the previous input.
                     call.tool_input = native.clone().unwrap_or_default();
                 }
                 self.verdict.native_input = native;
@@ -341,7 +342,7 @@ impl<'hooks> Dispatch<'hooks> {
     }
 }
 
-/// Writes down what became of a hook's turn.
+/// Records the result of a hook's turn.
 pub(crate) fn run_record(hook: &Hook, said: RunOutput, result: Option<RunResult>) -> RunRecord {
     let (outcome, stdout, stderr, took) = match result {
         Some(result) => (Some(result.outcome), result.stdout, result.stderr, result.took),
@@ -418,7 +419,7 @@ mod tests {
         }
     }
 
-    /// Drives a dispatch; `answer` plays the hooks.
+    /// Drives a dispatch; `answer` plays the hooks' part.
     fn drive(
         hooks: Vec<Hook>,
         event: Event,

@@ -1,9 +1,9 @@
-//! Points at which a test may end the process as `kill -9` would.
+//! Failpoints: points at which a test may end the process as `kill -9` would.
 //!
-//! `ANYHOOK_FAULT=store.append.written` ends it when it first comes by that point,
-//! `ANYHOOK_FAULT=store.append.written:3` at the third time. Only builds with debug assertions or the
-//! feature `faults` look at the variable: what is shipped has no such points. A crate that has points
-//! lists them, and a test of it compares the list with its sources.
+//! `ANYHOOK_FAULT=store.append.written` ends it the first time it reaches that point,
+//! `ANYHOOK_FAULT=store.append.written:3` the third time. Only builds with debug assertions or the
+//! feature `faults` read the variable: release builds have no such points. A crate that has points
+//! lists them, and one of its tests compares the list with its sources.
 
 /// Ends the process here if `ANYHOOK_FAULT` says so.
 #[inline]
@@ -13,7 +13,7 @@ pub fn point(name: &str) {
     }
 }
 
-/// Tells whether the process is to end at this point, and counts that it came by.
+/// Returns whether the process is to end at this point, and counts the pass.
 ///
 /// For a point in the middle of a system call: the caller does half of it and calls [`end`].
 #[cfg(any(debug_assertions, feature = "faults"))]
@@ -29,7 +29,7 @@ pub fn is_due(name: &str) -> bool {
     due == name && PASSES.fetch_add(1, Ordering::Relaxed) + 1 == *pass
 }
 
-/// What is shipped ends nowhere.
+/// Release builds have no failpoints.
 #[cfg(not(any(debug_assertions, feature = "faults")))]
 #[inline]
 pub fn is_due(_name: &str) -> bool {

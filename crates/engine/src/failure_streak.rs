@@ -1,8 +1,8 @@
-//! How often each hook has failed without a success in between.
+//! Failure streaks: how often each hook has failed without a success in between.
 //!
-//! A file a hook under `failures/` in the state folder, named after the hook's folder, with a line
-//! for each failure in a row: its cause. A success removes the file, so a hook that works costs one
-//! system call each time it ran, and one that never ran costs nothing.
+//! One file per hook under `failures/` in the state folder, named after the hook's folder, with a
+//! line for each consecutive failure: its cause. A success removes the file, so a working hook
+//! costs one system call per run, and one that never ran costs nothing.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -20,35 +20,35 @@ use crate::redact::without_secrets;
 use crate::regular_file::open_own;
 use crate::trust::short_hash;
 
-/// So many failures in a row make a hook one that fails every time.
+/// After this many consecutive failures a hook is considered to fail every time.
 pub const WORTH_TELLING: u32 = 5;
 
-/// Of a cause so many bytes are kept.
+/// At most this many bytes of a cause are kept.
 const CAUSE_LIMIT: usize = 300;
 /// A file of this size is shortened to its last [`KEPT`] lines: the count is then a lower bound.
 const FILE_LIMIT: u64 = 16 * 1024;
 /// How many lines a file that grew too large keeps.
 const KEPT: usize = 20;
-/// A hook that neither failed nor succeeded for so long is forgotten.
+/// A hook that neither failed nor succeeded for this long is forgotten.
 const FORGET_AFTER: Duration = Duration::from_secs(90 * 24 * 3600);
-/// At most so many are forgotten at once: the agent waits.
+/// At most this many are forgotten at once, since the agent is waiting.
 const FORGET_AT_ONCE: usize = 20;
 
 /// A hook's failures since it last succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureStreak {
-    /// How many runs failed in a row; a lower bound once it is large.
+    /// How many consecutive runs failed; a lower bound once it is large.
     pub runs: u32,
     /// Why the last of them failed.
     pub cause: String,
 }
 
-/// Returns how many times in a row a hook has failed; 0 if it was changed since it last did.
+/// Returns how many times in a row a hook has failed; 0 if it was changed since the last failure.
 pub fn failures_in_a_row(state: &Path, hook: &Hook) -> u32 {
     streak(state, hook).map_or(0, |streak| streak.runs)
 }
 
-/// Returns a hook's failures in a row, unless it was changed since the last of them.
+/// Returns a hook's consecutive failures, unless it was changed since the last of them.
 pub fn streak(state: &Path, hook: &Hook) -> Option<FailureStreak> {
     let file = open_own(&path(state, &hook.folder_text()), OFlags::RDONLY).ok()?;
     let last_failed = file.metadata().and_then(|metadata| metadata.modified()).ok()?;
@@ -57,7 +57,7 @@ pub fn streak(state: &Path, hook: &Hook) -> Option<FailureStreak> {
         let modified = fs::metadata(file).and_then(|metadata| metadata.modified());
         modified.is_ok_and(|modified| modified > last_failed)
     };
-    // The cause may be fixed: the next run tells.
+    // The cause may be fixed: the next run will show.
     if was_changed(hook.folder.join(HOOK_FILE)) || script.is_some_and(was_changed) {
         return None;
     }
@@ -66,14 +66,14 @@ pub fn streak(state: &Path, hook: &Hook) -> Option<FailureStreak> {
     Some(FailureStreak { runs, cause: text.lines().next_back()?.to_owned() })
 }
 
-/// Returns the failures of a hook that has failed every time of late, often enough to tell of it.
+/// Returns the failures of a hook that has recently failed every time, often enough to report.
 pub fn worth_telling(state: &Path, hook: &Hook) -> Option<FailureStreak> {
     streak(state, hook).filter(|streak| streak.runs >= WORTH_TELLING)
 }
 
-/// Remembers how a hook's run ended. One that was not run, or still runs, says nothing.
+/// Remembers how a hook's run ended. One that was not run, or is still running, is ignored.
 ///
-/// What cannot be remembered is lost for this purpose alone: the journal has every run.
+/// What cannot be remembered is lost for this purpose only: the journal has every run.
 pub(crate) fn remember(state: &Path, run: &RunRecord) {
     let was_run = run.outcome.as_ref().is_some_and(|outcome| {
         !matches!(
@@ -94,16 +94,16 @@ pub(crate) fn remember(state: &Path, run: &RunRecord) {
     }
 }
 
-/// Forgets some of the hooks that nothing was heard of for long.
+/// Forgets some of the hooks without any run for a long time.
 pub(crate) fn forget_old(state: &Path, now: SystemTime) {
     for file in silent_for(&StateDir::new(state).failures(), FORGET_AFTER, now).take(FORGET_AT_ONCE)
     {
-        // Another process may be quicker; then there is nothing left to do.
+        // Another process may have been faster; then there is nothing left to do.
         let _ = fs::remove_file(file);
     }
 }
 
-/// Returns the folder of the files; none is there while no hook has failed.
+/// Returns the folder of the files; it does not exist while no hook has failed.
 pub(crate) fn folder(state: &Path) -> PathBuf {
     StateDir::new(state).failures()
 }
@@ -137,7 +137,7 @@ fn add(path: &Path, cause: &str) -> io::Result<()> {
 
 fn read(file: File) -> Option<String> {
     let mut bytes = Vec::new();
-    // A file is larger than the limit by one line at most.
+    // A file exceeds the limit by one line at most.
     file.take(2 * FILE_LIMIT).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -191,7 +191,7 @@ mod tests {
         fail(&scratch, "exit 1: two\nlines");
         let told = FailureStreak { runs: 5, cause: "exit 1: two lines".to_owned() };
         assert_eq!(worth_telling(state, hook), Some(told));
-        // What was not run, or runs on, is no success.
+        // A hook that was not run, or is still running, has not succeeded.
         remember(state, &run(hook, None, None));
         remember(state, &run(hook, Some(RunOutcome::Detached), None));
         assert_eq!(failures_in_a_row(state, hook), 5);

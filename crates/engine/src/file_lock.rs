@@ -1,4 +1,4 @@
-//! Locks on files that are waited for.
+//! File locks, acquired with a timeout.
 
 use std::fs::TryLockError;
 use std::thread;
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::wait::poll_until;
 
-/// Takes a lock by `try_lock`, which is exclusive or shared. While another process holds it, retries
-/// at the interval `every`, for at most `patience`.
+/// Acquires a lock with `try_lock`, which is exclusive or shared. While another process holds it,
+/// retries at the interval `every`, for at most `patience`.
 pub fn lock_within(
     patience: Duration,
     every: Duration,
@@ -17,7 +17,7 @@ pub fn lock_within(
         Err(TryLockError::WouldBlock) => None,
         tried => Some(tried),
     };
-    // Most are free: these cost no look at the clock.
+    // Most locks are free: these cost no clock read.
     if let Some(tried) = settled() {
         return tried;
     }

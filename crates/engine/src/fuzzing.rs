@@ -1,4 +1,4 @@
-//! What the fuzz targets call: each takes any bytes and must come back.
+//! Entry points for the fuzz targets: each takes arbitrary bytes and must return.
 
 use anyhook_model::{Caller, Host, OpenFormat, RunOutcome, Spelling, StdoutUse};
 
@@ -26,21 +26,21 @@ pub fn hook_output(data: &[u8]) {
     for stdout_use in [StdoutUse::Log, StdoutUse::Context] {
         for kind in [EventKind::BeforeTool, EventKind::BeforeStop] {
             let said = read(&kind, stdout_use, &text);
-            // What is broken may have been the objection.
+            // The broken part may have been the objection.
             let effect = said.decision.effect;
             assert!(
                 said.failure.is_none() || !matches!(effect, Some(Effect::Allow | Effect::Deny))
             );
         }
     }
-    // A deny on a line of its own stands, in any dialect, whatever comes after it.
+    // A deny on a line of its own counts, in any dialect, whatever follows it.
     for deny in crate::output::dialect::DENIES {
         let said = read(&EventKind::BeforeTool, StdoutUse::Log, &format!("{deny}\n{text}"));
         assert_eq!(said.decision.effect, Some(Effect::Deny), "{deny}");
     }
 }
 
-/// Reads bytes as an event, and what is written of it as an event again.
+/// Reads bytes as an event, and reads its serialized form again.
 pub fn event_json(data: &[u8]) {
     let caller = Caller::new("/", jiff::Timestamp::UNIX_EPOCH);
     let Ok(events) = OpenFormat.decode(data, &caller) else { return };
@@ -51,7 +51,7 @@ pub fn event_json(data: &[u8]) {
     }
 }
 
-/// Reads bytes as an event in part: what is kept and what was left out are the whole.
+/// Reads bytes as a partially decoded event: what is kept plus what was left out is the whole.
 pub fn large_event(data: &[u8]) {
     use anyhook_model::json::{FieldRole, abridge, any_leaf};
     let Ok(text) = str::from_utf8(data) else { return };
@@ -76,8 +76,8 @@ pub fn large_event(data: &[u8]) {
     }
 }
 
-/// Takes bytes for an index whose sums are right, the first two for the length of its head: whatever
-/// it says, it is read or refused.
+/// Treats bytes as an index with valid checksums, the first two bytes giving the length of its
+/// head: whatever it says, it is read or rejected.
 pub fn index(data: &[u8]) {
     use anyhook_model::{Event, EventKind, ToolCall};
     let Some(([low, high], bytes)) = data.split_first_chunk() else { return };
@@ -89,7 +89,7 @@ pub fn index(data: &[u8]) {
     let _ = crate::index::read_bytes(head, rest, &event);
 }
 
-/// Takes the secrets out of bytes, as they are and as a JSON string.
+/// Removes the secrets from bytes, as they are and as a JSON string.
 pub fn redact(data: &[u8]) {
     let is_json = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
     let text = String::from_utf8_lossy(data);
@@ -100,13 +100,13 @@ pub fn redact(data: &[u8]) {
     }
 }
 
-/// Takes the first line for an expression and the rest for a text: what is compiled when it is
-/// needed says what is compiled at once says.
+/// Treats the first line as an expression and the rest as a text: lazy compilation must give the
+/// same answer as eager compilation.
 pub fn matcher(data: &[u8]) {
     use crate::matcher::{CallTexts, Expression, Matcher};
     let text = String::from_utf8_lossy(data);
     let (expression, text) = text.split_once('\n').unwrap_or((&text, ""));
-    // Compiled plainly, long ones take longer than they tell.
+    // Compiling long expressions takes more time than the result is worth.
     if expression.len() > 200 {
         return;
     }
@@ -133,7 +133,7 @@ pub fn matcher(data: &[u8]) {
     }
 }
 
-/// Reads bytes as lines of the journal, in both forms; what is a record is written and read again.
+/// Reads bytes as journal lines, in both formats; what is a record is written and read again.
 pub fn journal_line(data: &[u8]) {
     use crate::journal::line;
     for text in data.split(|byte| *byte == b'\n') {
@@ -142,7 +142,7 @@ pub fn journal_line(data: &[u8]) {
         for record in found.into_iter().filter_map(|line| line.and_then(|line| line.record()).ok())
         {
             let mut written = Vec::new();
-            // Long texts have nowhere to go.
+            // There is no place to store long texts.
             let nowhere = std::path::Path::new("/dev/null/nowhere");
             if line::write(record.clone(), &mut written, nowhere, false).is_err() {
                 continue;

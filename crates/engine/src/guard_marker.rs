@@ -1,16 +1,17 @@
-//! The marker that a guard is installed whose failure blocks: the folder `guarded` in the state
-//! folder.
+//! The guard marker: says that a guard is installed whose failure blocks (the folder `guarded` in
+//! the state folder).
 //!
-//! An agent's entry looks for it when anyhook itself did not answer, with nothing but `test -e`: so
-//! the folder is there exactly while such a guard is installed for this user, and is not there
-//! for people without one, whose agent must go on working.
+//! An agent's entry checks for it when anyhook itself did not answer, with nothing but `test -e`:
+//! so the folder exists exactly while such a guard is installed for this user, and does not exist
+//! for people without one, whose agent must keep working.
 //!
-//! Inside, each owner of guards has a file: `user` for the managed and the user's level, and one for
-//! each folder of a project's hooks, which holds the project's path. Whoever clears the last one
-//! removes the folder by `rmdir`, which fails while another owner is left; no lock is needed.
+//! Inside, each owner of guards has a file: `user` for the managed and the user's level, and one
+//! for each project's hooks folder, which holds the project's path. The process that clears the
+//! last one removes the folder with `rmdir`, which fails while another owner is left; no lock is
+//! needed.
 //!
-//! It is kept by every process that reads the hooks themselves: the event that finds no index, and commands
-//! that change hooks. An event that the index answers pays nothing.
+//! It is maintained by every process that reads the hooks themselves: the event that finds no
+//! index, and commands that change hooks. An event that the index answers pays nothing.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -32,12 +33,12 @@ use crate::roots::nested_folders;
 
 /// The file of the managed and the user's level.
 const USER: &str = "user";
-/// Setting it is tried so often where others clear theirs at the same time.
+/// How often setting it is retried while others clear theirs at the same time.
 const TRIES: usize = 100;
-/// A file that is longer holds no path.
+/// A longer file does not hold a path.
 const PATH_LIMIT: u64 = 64 * 1024;
 
-/// Whose guards a part of the marker stands for.
+/// Whose guards a part of the marker represents.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
     /// The managed and the user's level.
@@ -54,7 +55,7 @@ impl Owner {
         }
     }
 
-    /// Returns what the file holds: enough to find out later whether the project is still there.
+    /// Returns what the file holds: enough to find out later whether the project still exists.
     fn content(&self) -> &[u8] {
         match self {
             Self::User => b"",
@@ -68,9 +69,9 @@ pub fn path(state: &Path) -> PathBuf {
     StateDir::new(state).guarded()
 }
 
-/// Tells whether a guard whose failure blocks a tool call is installed.
+/// Returns whether a guard whose failure blocks a tool call is installed.
 pub fn is_set(state: &Path) -> bool {
-    // One that cannot be looked at is taken for one that is there.
+    // If it cannot be checked, it is assumed to exist.
     !matches!(fs::symlink_metadata(path(state)), Err(error) if is_absent(&error))
 }
 
@@ -79,11 +80,10 @@ pub fn update(state: &Path, owner: &Owner, guarded: bool) -> io::Result<()> {
     if guarded { set(state, owner) } else { clear(state, owner) }
 }
 
-/// Brings the marker in line with the hooks that were found for work in `work_dir` of the project at
+/// Updates the marker to match the hooks that were found for work in `work_dir` of the project at
 /// `root`.
 ///
-/// Where something could not be read, an owner's part is not cleared: what is in there may be a
-/// guard.
+/// Where something could not be read, an owner's part is not cleared, since it may contain a guard.
 pub fn follow(
     state: &Path,
     root: Option<&Path>,
@@ -112,8 +112,8 @@ pub fn follow(
     result
 }
 
-/// Reads the hooks for work in `work_dir` of the project at `root`, and brings the marker in line
-/// with them: for commands that change hooks.
+/// Reads the hooks for work in `work_dir` of the project at `root`, and updates the marker to
+/// match: for commands that change hooks.
 pub fn refresh(places: &Places, root: Option<&Path>, work_dir: &Path) -> io::Result<()> {
     let Some(state) = places.state.as_deref() else { return Ok(()) };
     let installed = InstalledHooks::find(places, root, work_dir, ReadDepth::WhatMayRun);
@@ -122,7 +122,7 @@ pub fn refresh(places: &Places, root: Option<&Path>, work_dir: &Path) -> io::Res
     Ok(())
 }
 
-/// Forgets projects that are no longer there.
+/// Forgets projects that no longer exist.
 pub fn forget_gone(state: &Path) {
     for entry in fs::read_dir(path(state)).into_iter().flatten().flatten() {
         if entry.file_name() == USER {
@@ -131,17 +131,17 @@ pub fn forget_gone(state: &Path) {
         let Ok(content) = read_own(&entry.path(), PATH_LIMIT) else { continue };
         let project = PathBuf::from(std::ffi::OsString::from_vec(content));
         if matches!(fs::symlink_metadata(&project), Err(error) if is_absent(&error)) {
-            // Another process may be quicker; then there is nothing left to do.
+            // Another process may have been faster; then there is nothing left to do.
             let _ = clear(state, &Owner::Project(project));
         }
     }
 }
 
-/// What was found of an owner, the most that one of its hooks is.
+/// What was found for an owner: the strongest of its hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum GuardStrength {
     Nothing,
-    /// A hook that cannot be read, or not to its end: it may be a guard.
+    /// A hook that cannot be read, or not completely: it may be a guard.
     Unclear,
     Guard,
 }
@@ -149,7 +149,7 @@ enum GuardStrength {
 impl GuardStrength {
     fn of(standing: &HookStatus) -> Self {
         let HookStatus { hook, out } = standing;
-        // A project's hook that takes the place of a user's does so in that project only.
+        // A project's hook that replaces a user's does so in that project only.
         let counts = hook.level != Level::Project || out.is_none();
         if counts && is_tool_guard(hook) {
             Self::Guard
@@ -161,7 +161,7 @@ impl GuardStrength {
     }
 }
 
-/// Tells whether a hook's failure blocks a tool call.
+/// Returns whether a hook's failure blocks a tool call.
 pub fn is_tool_guard(hook: &Hook) -> bool {
     let definition = &hook.definition;
     let is_at_tools = [EventKind::BeforeTool, EventKind::PermissionRequest]
@@ -180,7 +180,7 @@ fn owner_of(hook: &Hook) -> Option<Owner> {
     }
 }
 
-/// Returns a folder by the path that every link to it leads to.
+/// Returns a folder's real path, with all links resolved.
 fn real(folder: &Path) -> PathBuf {
     fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
 }
@@ -192,14 +192,15 @@ fn set(state: &Path, owner: &Owner) -> io::Result<()> {
     loop {
         let opened = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
         match opened {
-            // The file being there is what counts; its content is only needed to forget it.
+            // Only the file's existence matters; its content is needed only to forget it.
             Ok(mut file) => return file.write_all(owner.content()),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
-            // The folder is not there yet, or another process has just cleared its own and removed it.
+            // The folder does not exist yet, or another process has just cleared its own part and
+            // removed it.
             Err(error) if error.kind() == ErrorKind::NotFound && tries < TRIES => {
                 tries += 1;
                 match create_private_dir(&marker) {
-                    // Removed again before it was looked at.
+                    // Removed again before it was checked.
                     Err(error)
                         if matches!(
                             error.kind(),
@@ -270,7 +271,7 @@ mod tests {
             folder
         }
 
-        /// Reads all hooks and tells whether the marker is set then.
+        /// Reads all hooks and returns whether the marker is set afterwards.
         fn is_set(&self) -> bool {
             refresh(&self.places(), None, self.scratch.path()).unwrap();
             let is_set = is_set(&self.path("state"));
@@ -340,7 +341,7 @@ mod tests {
             update(&state, owner, false).unwrap();
         }
         assert!(!is_set(&state));
-        // A project that was removed is forgotten, one that is there is not.
+        // A project that was removed is forgotten; an existing one is not.
         fs::create_dir(&one).unwrap();
         update(&state, &Owner::Project(one.clone()), true).unwrap();
         update(&state, &Owner::Project(other), true).unwrap();
@@ -366,7 +367,7 @@ mod tests {
         assert!(is_set(&state));
         look(&root);
         assert!(is_set(&state), "work elsewhere in the project does not read it");
-        // What was trusted and changed fails, so it still blocks.
+        // A trusted hook that changed fails, so it still blocks.
         fs::write(folder.join("scripts/run.sh"), "exit 1\n").unwrap();
         look(&sub);
         assert!(is_set(&state));

@@ -1,5 +1,6 @@
-//! A hook as it lies in its folder.
+//! A hook as loaded from its folder.
 
+use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -15,16 +16,17 @@ use crate::problem::{Problem, Severity};
 
 /// The file that says what a hook is.
 pub(crate) const HOOK_FILE: &str = "HOOK.md";
-/// The folder of what it runs.
+/// The folder with its scripts.
 pub(crate) const SCRIPTS: &str = "scripts";
-/// What may be run, the first that is there, and what reads it if it cannot be started by itself.
+/// Scripts that may be run, in order of preference, and the interpreter for those that cannot be
+/// started directly.
 pub(crate) const ENTRIES: [(&str, &str); 3] =
     [("run", "sh"), ("run.sh", "bash"), ("run.py", "python3")];
 
-/// More of a HOOK.md is not read.
+/// No more than this of a HOOK.md is read.
 const FILE_LIMIT: u64 = 1024 * 1024;
 
-/// Whose hook it is; in this order they run at equal priority.
+/// Whose hook it is; hooks of equal priority run in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// The machine's, `/etc/agents/hooks`.
@@ -33,7 +35,7 @@ pub enum Level {
     User,
     /// The project's, `.agents/hooks`.
     Project,
-    /// A function of the program that has the engine built in.
+    /// A function of the program that embeds the engine.
     Program,
 }
 
@@ -41,7 +43,7 @@ impl Level {
     /// Every level, in order.
     pub(crate) const ALL: [Self; 4] = [Self::Managed, Self::User, Self::Project, Self::Program];
 
-    /// Returns the word for it.
+    /// Returns the level's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Managed => "managed",
@@ -57,16 +59,16 @@ impl Level {
 pub enum Trust {
     /// It is the user's or the machine's own.
     NotNeeded,
-    /// A project's, and its content is the trusted one.
+    /// A project's hook whose content is the trusted one.
     Trusted,
     /// It was trusted with another content: why it counts as a failure now.
     Changed(String),
-    /// A project's that nobody has trusted.
+    /// A project's hook that no one has trusted.
     Never,
 }
 
 impl Trust {
-    /// Returns the word for it.
+    /// Returns the state's name.
     pub fn word(&self) -> &'static str {
         match self {
             Self::NotNeeded => "not_needed",
@@ -82,7 +84,7 @@ impl Trust {
 pub struct EntryPoint {
     /// The script.
     pub script: PathBuf,
-    /// The program that reads it, where it cannot be started by itself.
+    /// The interpreter, where the script cannot be started directly.
     pub interpreter: Option<&'static str>,
 }
 
@@ -93,9 +95,9 @@ pub struct Hook {
     pub definition: HookDefinition,
     /// Its matcher, ready to use.
     pub matcher: Matcher,
-    /// Every finding.
+    /// All findings.
     pub problems: Vec<Problem>,
-    /// Whose it is.
+    /// Its level.
     pub level: Level,
     /// How far below the project root its `.agents` folder is; 0 for all but nested ones.
     pub nesting: usize,
@@ -107,16 +109,16 @@ pub struct Hook {
     pub entry: Option<EntryPoint>,
     /// Whether it is trusted.
     pub trust: Trust,
-    /// Whether a person agreed that this project's hook takes the place of their own of its name.
+    /// Whether a person agreed that this project's hook replaces their own hook of the same name.
     pub replaces: bool,
-    /// The file of the record by which it is trusted.
+    /// The file of the record that makes it trusted.
     pub record: Option<PathBuf>,
     /// The project it runs in, where that is not the session's.
     pub root: Option<PathBuf>,
 }
 
 impl Hook {
-    /// Makes a project's hook that is known by its folder's name only.
+    /// Makes a project's hook that is known only by its folder's name.
     pub fn unread(folder: &Path, level: Level) -> Self {
         let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
         Self {
@@ -135,10 +137,11 @@ impl Hook {
         }
     }
 
-    /// Makes a hook of a function; whoever drives the dispatch calls it. The error says what is
+    /// Makes a hook of a function, which the driver of the dispatch calls. The error says what is
     /// wrong with an expression of the matcher.
     ///
-    /// It is a hook like any other, so that order, matching, chaining and fail modes exist once.
+    /// It is a hook like any other, so that ordering, matching, chaining and fail modes exist only
+    /// once.
     pub fn of_program(definition: HookDefinition) -> Result<Self, String> {
         let folder = Path::new("(program)").join(&definition.name);
         let mut hook = Self::unread(&folder, Level::Program);
@@ -170,9 +173,9 @@ impl Hook {
             Err(error) => {
                 let is_missing = error.kind() == io::ErrorKind::NotFound;
                 let (message, hint) = if is_missing && !is_there(&hook.file()) {
-                    ("there is no HOOK.md".to_owned(), "create a hook with `anyhook new`")
+                    ("there is no HOOK.md".to_owned(), how_to_create(folder))
                 } else {
-                    (format!("HOOK.md cannot be read: {error}"), how_to_read(&error))
+                    (format!("HOOK.md cannot be read: {error}"), how_to_read(&error).to_owned())
                 };
                 hook.problems
                     .push(Problem::new("unreadable", Severity::Unusable, message).hint(hint));
@@ -186,7 +189,7 @@ impl Hook {
         hook
     }
 
-    /// Returns the file that says what it is.
+    /// Returns the path of its HOOK.md.
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.join(HOOK_FILE)
     }
@@ -212,8 +215,8 @@ impl Hook {
         self.problems.iter().find(|problem| problem.severity == Severity::Unusable)
     }
 
-    /// Returns what keeps the hook from running, in words. If it blocks for that, whoever is blocked
-    /// must find the place.
+    /// Describes what keeps the hook from running. If the hook blocks because of it, the person
+    /// blocked must be able to find the place.
     pub(crate) fn fault_words(&self) -> Option<String> {
         let fault = self.fault()?;
         let line = fault.place.filter(|_| self.blocks_on_failure()).map(|place| place.line);
@@ -226,13 +229,25 @@ impl Hook {
         })
     }
 
-    /// Tells whether a failure of this hook blocks.
+    /// Returns whether a failure of this hook blocks.
     pub fn blocks_on_failure(&self) -> bool {
         self.definition.on_failure == FailMode::Block && !self.definition.is_async
     }
 }
 
-/// Says what lets a HOOK.md be read again.
+/// Returns what to do about a folder without a HOOK.md: its name may be spelled otherwise.
+fn how_to_create(folder: &Path) -> String {
+    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let is_meant = |name: &OsString| {
+        ["hook.md", "hook", "hook.markdown"].iter().any(|other| name.eq_ignore_ascii_case(other))
+    };
+    match names.into_iter().find(is_meant) {
+        Some(name) => format!("rename `{}` to `HOOK.md`", name.display()),
+        None => "create a hook with `anyhook new`".to_owned(),
+    }
+}
+
+/// Says how to make a HOOK.md readable again.
 fn how_to_read(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(code) if code == Errno::ACCESS.raw_os_error() => {
@@ -245,7 +260,7 @@ fn how_to_read(error: &io::Error) -> &'static str {
     }
 }
 
-/// Reads a file, but no pipe, device or folder that calls itself one.
+/// Reads a regular file, but not a pipe, device or folder in its place.
 pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     // Without NONBLOCK, opening a named pipe would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -254,26 +269,26 @@ pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
     }
-    // All of it at once, and the end with it.
+    // Read at once, including the end of file.
     let length = usize::try_from(metadata.len().min(FILE_LIMIT)).unwrap_or_default();
     let mut bytes = Vec::with_capacity(length + 1);
     file.take(FILE_LIMIT).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Finds what to start: `scripts/run` if it may be run, else `run.sh`, else `run.py`.
+/// Finds what to start: `scripts/run` if it is executable, otherwise `run.sh`, otherwise `run.py`.
 fn find_entry(folder: &Path) -> Result<EntryPoint, Problem> {
     let scripts = folder.join(SCRIPTS);
     let may_run = |path: &Path| rustix::fs::access(path, Access::EXEC_OK).is_ok();
     let [(run, _), ..] = ENTRIES;
     for (name, interpreter) in ENTRIES {
         let script = scripts.join(name);
-        // A `run` that may not be run is left for the next; the others say by their name what they are.
+        // A `run` that is not executable is skipped for the next; the others need only their name.
         let Some(length) = length_of(&script) else { continue };
         let may_run = may_run(&script);
         if name != run || may_run {
             if length == 0 {
-                // To run nothing is to have no opinion: nobody writes a script for that.
+                // An empty script has no opinion: no one writes a script for that.
                 let words = format!("`{SCRIPTS}/{name}` is empty");
                 let problem = Problem::new("empty-script", Severity::Unusable, words);
                 return Err(problem.hint("write it, or remove the hook"));
@@ -285,12 +300,12 @@ fn find_entry(folder: &Path) -> Result<EntryPoint, Problem> {
     Err(nothing_to_run(folder))
 }
 
-/// Returns the length of a file; none of what is no file.
+/// Returns the length of a regular file; `None` for anything else.
 fn length_of(path: &Path) -> Option<u64> {
     path.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len())
 }
 
-/// Says why there is nothing to run, and what is there instead.
+/// Says why there is nothing to run, and what was found instead.
 fn nothing_to_run(folder: &Path) -> Problem {
     let problem = |words: String| Problem::new("nothing-to-run", Severity::Unusable, words);
     let run = folder.join(SCRIPTS).join("run");
@@ -323,12 +338,12 @@ fn nothing_to_run(folder: &Path) -> Problem {
     }
 }
 
-/// Returns the name of a program that reads scripts.
+/// Returns the name of an interpreter.
 pub(crate) fn interpreter(name: &str) -> Option<&'static str> {
     ENTRIES.into_iter().map(|(_, interpreter)| interpreter).find(|known| *known == name)
 }
 
-/// Tells whether the system can start a file: it has a shebang or is a compiled program.
+/// Returns whether the system can start a file directly: it has a shebang or is a compiled program.
 fn starts_by_itself(path: &Path) -> bool {
     let mut head = [0; 4];
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;

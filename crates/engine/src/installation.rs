@@ -1,4 +1,5 @@
-//! What `install` wrote into agents' settings, as far as the engine watches it.
+//! Recorded installations: what `install` wrote into agents' settings, as far as the engine watches
+//! it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +11,7 @@ use serde::de::IgnoredAny;
 
 use crate::hook::read_regular;
 
-/// One installation: an agent, and the files that have our entries.
+/// One installation: an agent, and the files that contain our entries.
 #[derive(Debug)]
 pub(crate) struct Installation {
     /// The agent.
@@ -31,7 +32,7 @@ struct Record {
 }
 
 impl Installation {
-    /// Returns every installation that is recorded.
+    /// Returns every recorded installation.
     pub(crate) fn all(state: &Path) -> Vec<Self> {
         let Ok(entries) = fs::read_dir(StateDir::new(state).installed()) else { return Vec::new() };
         let one = |path: PathBuf| {

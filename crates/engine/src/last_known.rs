@@ -1,10 +1,10 @@
-//! The events at which each hook was last known to decide: what a HOOK.md that cannot be read now
-//! blocks at.
+//! Last-known events: the events at which each hook was last known to decide, and so those at which
+//! a HOOK.md that cannot be read now blocks.
 //!
 //! `known` in the state folder has one line for each hook that was read in full: its events, its
 //! hosts, its folder. It is read and written when hooks are read, not when an index answers, and
-//! replaced atomically; of two writers at once the last wins, and the other's line comes back when
-//! its hooks are read again.
+//! replaced atomically; of two concurrent writers the last wins, and the other's line comes back
+//! when its hooks are read again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,12 +24,12 @@ use crate::regular_file::read_own;
 const HEADER: &str = "anyhook-known 1";
 /// More hooks than this are not remembered.
 const LIMIT: usize = 5_000;
-/// A file that is longer is not one of ours.
+/// A longer file is not one of ours.
 const SIZE_LIMIT: u64 = 64 * 1024 * 1024;
 /// Where a hook blocks that cannot be read and was never known.
 const DEFAULT: [EventKind; 2] = [EventKind::BeforeTool, EventKind::PermissionRequest];
 
-/// What was last known of hooks, by their folders.
+/// What was last known about hooks, by their folders.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LastKnown(BTreeMap<String, Events>);
 
@@ -41,7 +41,7 @@ struct Events {
 }
 
 impl LastKnown {
-    /// Reads what is known; nothing if there is none, or it cannot be read.
+    /// Reads what is known; empty if there is none, or it cannot be read.
     pub(crate) fn read(state: Option<&Path>) -> Self {
         let bytes =
             state.and_then(|state| read_own(&StateDir::new(state).known(), SIZE_LIMIT).ok());
@@ -104,11 +104,11 @@ impl LastKnown {
         let file = hook.file();
         let events = match hook.folder.to_str().and_then(|folder| self.0.get(folder)) {
             Some(events) => events.clone(),
-            // Front matter that cannot be read says itself whether its failure blocks.
+            // Front matter that cannot be parsed says itself whether its failure blocks.
             None if read_regular(&file).is_ok_and(|bytes| !is_blank(&bytes)) => return,
             None => Events { kinds: DEFAULT.to_vec(), hosts: Vec::new() },
         };
-        // One that is gone is not one that cannot be read.
+        // A missing file is not an unreadable one.
         let is_there = match file.symlink_metadata() {
             Ok(_) => true,
             Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
@@ -128,8 +128,8 @@ impl LastKnown {
         }
     }
 
-    /// Makes what stands for a folder of hooks that cannot be read: it blocks where the hooks in it
-    /// were last known to decide.
+    /// Makes the stand-in for a folder of hooks that cannot be read: it blocks where the hooks in
+    /// it were last known to decide.
     pub(crate) fn folder(&self, folder: &Path, level: Level, error: &io::Error) -> Hook {
         let mut events = Events::default();
         for (known, of) in &self.0 {
@@ -159,7 +159,7 @@ fn is_own(level: Level) -> bool {
     matches!(level, Level::Managed | Level::User)
 }
 
-/// Tells whether a HOOK.md was emptied.
+/// Returns whether a HOOK.md was emptied.
 pub(crate) fn is_blank(file: &[u8]) -> bool {
     file.trim_ascii().is_empty()
 }
@@ -180,7 +180,7 @@ fn names(kinds: &[EventKind]) -> String {
     names.join(", ")
 }
 
-/// Tells whether a path is there, be it a link that leads nowhere.
+/// Returns whether a path exists, even as a dangling link.
 pub(crate) fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }

@@ -3,14 +3,14 @@
 //! # Theory of operation
 //!
 //! A payload comes from a host. The [`Engine`] decodes it into events ([`anyhook_model::Host`]) and
-//! sends each through the same five stations:
+//! sends each through the same five steps:
 //!
 //! 1. [`session`] remembers the project root and counts turns and steps;
-//! 2. [`discover`] loads the hooks of three levels, [`trust`] says which of a project's may run;
-//! 3. [`plan`] puts them in order and says who is left out and why;
+//! 2. [`discover`] loads the hooks of three levels, [`trust`] decides which of a project's may run;
+//! 3. [`plan`] puts them in order and says which are left out and why;
 //! 4. [`dispatch`], a state machine without I/O, hands out one hook at a time, takes its result and
 //!    composes the verdict; [`run`] does what it asks for;
-//! 5. [`journal`] gets a record of it all.
+//! 5. [`journal`] gets a record of everything.
 //!
 //! The verdict goes back to the host as a [`anyhook_model::Reply`]. A hook that fails is data on
 //! the way; there is no path that ends without a reply. Everything is synchronous and the library

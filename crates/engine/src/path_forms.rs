@@ -1,12 +1,12 @@
-//! The forms of the paths that a call names: what a guard of a file is matched against.
+//! Resolves the forms of the paths that a call names, against which a file guard is matched.
 //!
-//! A path can be written in many ways, and a link makes a file go by another name. So each is tried
-//! as given, absolute and normalised, relative to the project, and with links resolved. Finding out
-//! needs the disk, and happens when a hook with a pattern is due, or one is about to read the event.
+//! A path can be written in many ways, and a link gives a file another name. So each path is tried
+//! as given, absolute and normalised, relative to the project, and with links resolved. This needs
+//! disk access, and happens when a hook with a pattern is due, or one is about to read the event.
 //!
-//! The work is linear in the length of the paths: an existing path is opened once, and of another
-//! the longest part that exists is found by halving. A file with hard links is also looked for under
-//! its other names in the project, in a limited number of folder entries.
+//! The work is linear in the length of the paths: an existing path is opened once, and for any
+//! other the longest existing part is found by bisection. A file with hard links is also searched
+//! for under its other names in the project, in a limited number of folder entries.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ use std::path::{Path, PathBuf};
 use anyhook_model::{CallForms, Event, FilePath, OtherName, ToolCall, tools};
 use serde_json::Value;
 
-/// So many paths of a call are looked at. Of a call with more, every pattern matches.
+/// At most this many paths of a call are checked. For a call with more, every pattern matches.
 const MOST_PATHS: usize = 1000;
-/// So many links are followed, as by the system itself.
+/// At most this many links are followed, as by the system itself.
 const MOST_LINKS: usize = 40;
-/// So many entries of folders are looked at for a file's other names. Reading them takes some ten
-/// milliseconds.
+/// At most this many folder entries are searched for a file's other names. Reading them takes some
+/// ten milliseconds.
 const MOST_ENTRIES: usize = 20_000;
-/// Folders that are not searched: they hold many files with hard links that nobody guards by a name
-/// of their own.
+/// Folders that are not searched: they contain many files with hard links that no one guards by
+/// name.
 const NOT_SEARCHED: [&str; 3] = [".git", "node_modules", "target"];
 
-/// Finds out the forms of an event's call, once.
+/// Resolves the path forms of an event's call, once.
 pub fn resolve(event: &Event) {
     if let Some(call) = &event.tool {
         call.forms.get_or_init(|| forms(event, call));
@@ -63,8 +63,8 @@ fn forms(event: &Event, call: &ToolCall) -> CallForms {
     forms
 }
 
-/// Returns the paths an agent may take a text for: agents are known to take blanks off its ends and
-/// to put the home folder in place of `~`.
+/// Returns the paths an agent may take a text for: agents are known to trim blanks and to replace
+/// `~` by the home folder.
 fn readings(given: &str, home: Option<&Path>) -> Vec<String> {
     let mut readings = vec![given.to_owned()];
     let trimmed = given.trim();
@@ -85,13 +85,13 @@ struct EventLocation<'event> {
     work_dir: &'event Path,
     /// The project's folder, normalised.
     root: Option<String>,
-    /// The same with links resolved, once it is needed.
+    /// The same with links resolved, once needed.
     real_root: Option<String>,
-    /// Which of the files have hard links, and what they are.
+    /// Which of the files have hard links, and their identities.
     linked: Vec<(usize, FileId)>,
 }
 
-/// What makes a file the same under another name: the number of its device, and its own.
+/// What identifies a file under any name: its device number and its inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileId {
     device: u64,
@@ -171,7 +171,7 @@ impl EventLocation<'_> {
             for (index, id) in linked.iter().filter(|(_, id)| id.inode == inode) {
                 let name = text(path);
                 let file = &mut files[*index];
-                // A number is that of a file only together with the device.
+                // An inode number identifies a file only together with the device.
                 if file.real == name || id_of(path) != Some(*id) {
                     continue;
                 }
@@ -184,8 +184,8 @@ impl EventLocation<'_> {
     }
 }
 
-/// Walks through a folder, those nearest to its top first, and shows each file with its number, until
-/// `visit` has seen enough or so many entries were read.
+/// Walks through a folder breadth-first and passes each file with its inode number to `visit`,
+/// until that has seen enough or `most` entries were read.
 fn search(root: &Path, most: usize, mut visit: impl FnMut(&Path, u64) -> bool) {
     use std::os::unix::fs::DirEntryExt;
     let mut folders = VecDeque::from([root.to_owned()]);
@@ -213,19 +213,19 @@ fn id_of(path: &Path) -> Option<FileId> {
     Some(FileId { device: metadata.dev(), inode: metadata.ino() })
 }
 
-/// Returns the part of a path behind a folder's, if it is inside.
+/// Returns the part of a path below a folder, if it is inside.
 fn inside(path: &str, folder: &str) -> Option<String> {
     let rest = path.strip_prefix(folder)?;
     match rest.strip_prefix('/') {
         Some(inner) => Some(inner.to_owned()),
         None if rest.is_empty() => Some(".".to_owned()),
-        // The folder is the root of the disk.
+        // The folder is the file system root.
         None if folder.ends_with('/') => Some(rest.to_owned()),
         None => None,
     }
 }
 
-/// Returns an absolute path without `.`, `..`, `//` and a `/` at its end, going by its text alone.
+/// Returns an absolute path without `.`, `..`, `//` and a trailing `/`, going by its text alone.
 fn normal(path: &str) -> String {
     let mut normal = String::with_capacity(path.len());
     for part in path.split('/') {
@@ -243,8 +243,8 @@ fn normal(path: &str) -> String {
 
 /// Returns where an absolute path leads, and the names of the file there if it exists.
 ///
-/// Of a path that does not exist, the part that does is resolved, and a link that leads nowhere yet
-/// is followed: who writes there makes the file it names.
+/// For a path that does not exist, the existing part is resolved, and a dangling link is followed:
+/// writing there creates the file it names.
 fn real(path: &str) -> (String, Option<Names>) {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -258,7 +258,8 @@ fn real(path: &str) -> (String, Option<Names>) {
             let joined = text(&found.path) + "/" + rest;
             let plain = normal(&joined);
             if plain.len() < joined.trim_end_matches('/').len() {
-                // What leads out of a folder that is not there may lead to something that is.
+                // A path that leads out of a folder that does not exist may lead to something that
+                // does.
                 path = plain;
                 continue;
             }
@@ -269,7 +270,7 @@ fn real(path: &str) -> (String, Option<Names>) {
     (normal(&path), None)
 }
 
-/// Returns the length of the longest beginning of an absolute path that exists, and where it leads.
+/// Returns the length of the longest prefix of an absolute path that exists, and where it leads.
 fn longest_existing(path: &str) -> (usize, ExistingPath) {
     let whole = path.trim_end_matches('/');
     if let Some(found) = find(whole) {
@@ -279,7 +280,7 @@ fn longest_existing(path: &str) -> (usize, ExistingPath) {
     if let Some(found) = find(&whole[..parent]) {
         return (parent, found);
     }
-    // Whatever is beyond what does not exist does not exist.
+    // Nothing exists below what does not exist.
     let ends: Vec<usize> = whole[..parent].match_indices('/').map(|(at, _)| at).collect();
     let exists = |end: &usize| find(&whole[..*end]).is_some();
     let count = ends.partition_point(exists);
@@ -303,7 +304,7 @@ struct Names {
     id: FileId,
 }
 
-/// Finds out where a path leads that exists; the empty one is the root of the disk.
+/// Returns where an existing path leads; the empty path is the file system root.
 #[cfg(target_os = "linux")]
 fn find(path: &str) -> Option<ExistingPath> {
     use std::os::fd::AsRawFd;
@@ -324,7 +325,7 @@ fn find(path: &str) -> Option<ExistingPath> {
     Some(ExistingPath { path, names: is_file.then_some(names) })
 }
 
-/// Finds out where a path leads that exists; the empty one is the root of the disk.
+/// Returns where an existing path leads; the empty path is the file system root.
 #[cfg(not(target_os = "linux"))]
 fn find(path: &str) -> Option<ExistingPath> {
     use std::os::unix::fs::MetadataExt;
@@ -404,7 +405,7 @@ mod tests {
                 links: Some(1),
                 ..FilePath::default()
             };
-            // What is missing for the system is there for an agent that goes by the text.
+            // What is missing for the system exists for an agent that goes by the text.
             let found = files.iter().find(|file| file.path == expected.path).unwrap_or(last);
             assert_eq!(*found, expected, "{given:?}");
         }

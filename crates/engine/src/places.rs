@@ -1,5 +1,5 @@
-//! Where things are. Told from outside: the engine itself reads neither `$HOME` nor the environment.
-//! [`Places::discover`] reads them for programs.
+//! The folders the engine works with, given by the caller: the engine itself reads neither `$HOME`
+//! nor the environment. [`Places::discover`] reads them for programs.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -16,29 +16,29 @@ pub struct Places {
     pub managed: PathBuf,
     /// The user's level, such as `~/.config/agents`.
     pub user: Option<PathBuf>,
-    /// What is remembered: trust, sessions, journal.
+    /// Persistent state: trust, sessions, journal.
     pub state: Option<PathBuf>,
-    /// The user's home: a project root is not looked for past it.
+    /// The user's home: a project root is not searched for above it.
     pub home: Option<PathBuf>,
-    /// The running program, for scripts (`ANYHOOK_BIN`) and for hooks that run aside.
+    /// The running program, for scripts (`ANYHOOK_BIN`) and for hooks that run in the background.
     pub binary: Option<PathBuf>,
 }
 
-/// Folders that a command line names: no variable moves them.
+/// Folders that a command line names: no environment variable overrides them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FolderOverrides {
     /// The user's home.
     pub home: Option<PathBuf>,
     /// The user's level.
     pub config: Option<PathBuf>,
-    /// What is remembered.
+    /// The persistent state.
     pub state: Option<PathBuf>,
 }
 
 impl Places {
     /// Finds the places of this machine and this user, as `anyhook` does: `/etc/agents`, and what
-    /// `HOME`, `XDG_CONFIG_HOME` and `XDG_STATE_HOME` say. The program is the `anyhook` on `PATH`, if
-    /// there is one.
+    /// `HOME`, `XDG_CONFIG_HOME` and `XDG_STATE_HOME` say. The program is the `anyhook` on `PATH`,
+    /// if there is one.
     pub fn discover() -> Self {
         let is_program =
             |path: &PathBuf| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
@@ -49,8 +49,8 @@ impl Places {
         Self { binary, ..Self::discover_with(&FolderOverrides::default()) }
     }
 
-    /// As [`discover`](Self::discover), where folders that are named count more than variables, and
-    /// the program is not known yet.
+    /// Like [`discover`](Self::discover), but named folders take precedence over variables, and the
+    /// program is not known yet.
     pub fn discover_with(named: &FolderOverrides) -> Self {
         Self::from_variables(|name| env::var_os(name), env::home_dir, named)
     }
@@ -62,15 +62,15 @@ impl Places {
     ) -> Self {
         let folder =
             |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        // Without the variable, the password database knows: a missing one takes no hook away.
+        // Without the variable, the password database knows: a missing variable disables no hook.
         let told = || folder("HOME").or_else(&home_in_database).filter(|home| home.is_absolute());
         let home = named.home.clone().or_else(told);
         let under_home = |name: &str, inner: &str| {
             folder(name).or_else(|| home.as_ref().map(|home| home.join(inner)))
         };
         Self {
-            // Never from a variable: a caller who sets one must not be able to take the machine's
-            // guards away.
+            // Never from a variable: a caller who sets one must not be able to disable the
+            // machine's guards.
             managed: PathBuf::from("/etc/agents"),
             user: named.config.clone().or_else(|| {
                 under_home("XDG_CONFIG_HOME", ".config").map(|config| config.join("agents"))
@@ -92,10 +92,10 @@ pub const PROJECT_LEVEL: &str = ".agents";
 /// No system opens a longer path (`PATH_MAX`).
 pub(crate) const PATH_LIMIT: usize = 4096;
 
-/// Returns a path, or the longest part of its beginning that could exist.
+/// Returns a path, or the longest prefix of it that could exist.
 ///
-/// Looking at every ancestor of a path takes quadratic time: that is fine for paths that can exist,
-/// and not for a megabyte of slashes that an event names as its working directory.
+/// Checking every ancestor of a path takes quadratic time: that is fine for paths that can exist,
+/// but not for a megabyte of slashes that an event names as its working directory.
 fn within_limit(path: &Path) -> &Path {
     let bytes = path.as_os_str().as_bytes();
     let Some(beginning) = bytes.get(..PATH_LIMIT) else { return path };
@@ -103,7 +103,7 @@ fn within_limit(path: &Path) -> &Path {
     Path::new(OsStr::from_bytes(&beginning[..end.max(1)]))
 }
 
-/// Finds the project root above `work_dir`: the repository, else the nearest `.agents` folder.
+/// Finds the project root above `work_dir`: the repository, otherwise the nearest `.agents` folder.
 pub fn find_root(work_dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let mut with_agents = None;
     for folder in within_limit(work_dir).ancestors() {
@@ -120,7 +120,7 @@ pub fn find_root(work_dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
     with_agents
 }
 
-/// Tells whether two paths lead to one folder, by whatever links.
+/// Returns whether two paths lead to the same folder, through any links.
 fn is_same_folder(one: &Path, other: &Path) -> bool {
     let identity =
         |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
@@ -140,7 +140,7 @@ pub fn folders_between(root: &Path, work_dir: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns `folder`, or its nearest ancestor that is there.
+/// Returns `folder`, or its nearest ancestor that exists.
 pub fn nearest_existing(folder: &Path) -> PathBuf {
     within_limit(folder)
         .ancestors()
@@ -148,7 +148,7 @@ pub fn nearest_existing(folder: &Path) -> PathBuf {
         .map_or_else(|| PathBuf::from("/"), Path::to_owned)
 }
 
-/// Returns what is in a folder and was not changed for so long; nothing of one that is not there.
+/// Returns the entries of a folder that were not changed for this long; none if it does not exist.
 pub(crate) fn silent_for(
     folder: &Path,
     age: Duration,

@@ -1,4 +1,4 @@
-//! Who is due at an event, in what order, and who is not and why.
+//! Plans which hooks are due at an event, in what order, and which are not and why.
 //!
 //! A pure function of the installed hooks and the event. Matchers are not asked here: an earlier
 //! hook may change the input, so each is asked when its turn comes (see [`crate::dispatch`]).
@@ -16,7 +16,7 @@ pub struct DispatchPlan<'hooks> {
     pub steps: Vec<PlannedStep<'hooks>>,
     /// Hooks left out, and why.
     pub skipped: Vec<(&'hooks Hook, SkipReason)>,
-    /// Hooks that were left out before.
+    /// Hooks that were left out before planning.
     pub passed: &'hooks OmittedHooks,
 }
 
@@ -40,21 +40,21 @@ pub enum NotRunnable {
     Changed(String),
 }
 
-/// What decides whether a hook is due, wherever it is known from.
+/// What decides whether a hook is due, wherever it was read from.
 pub(crate) trait DueCheck {
     /// Returns why it is left out at every event, if it is.
     fn out(&self) -> Option<SkipReason>;
-    /// Tells whether it runs at an event.
+    /// Returns whether it runs at an event.
     fn waits_for(&self, kind: &EventKind) -> bool;
-    /// Tells whether it runs at no event at all.
+    /// Returns whether it runs at no event at all.
     fn waits_for_nothing(&self) -> bool;
-    /// Tells whether it runs in a host.
+    /// Returns whether it runs in a host.
     fn is_for(&self, host: &str) -> bool;
     /// Returns what keeps it from running.
     fn fault(&self) -> Option<String>;
-    /// Tells whether its failure blocks.
+    /// Returns whether its failure blocks.
     fn blocks_on_failure(&self) -> bool;
-    /// Returns in what way it is no longer what was trusted.
+    /// Returns how it differs from what was trusted.
     fn change(&self) -> Option<String>;
 }
 
@@ -134,7 +134,7 @@ impl<'hooks> DispatchPlan<'hooks> {
 }
 
 impl PlannedStep<'_> {
-    /// Returns why the hook's matcher keeps it out, given the event as it is now.
+    /// Returns why the hook's matcher excludes it, given the event as it is now.
     pub fn mismatch(&self, event: &Event) -> Option<SkipReason> {
         if matches!(self.broken, Some(NotRunnable::Unusable(_))) {
             return None;
@@ -148,7 +148,7 @@ impl PlannedStep<'_> {
     }
 }
 
-/// Words a skipped hook for the journal and for people.
+/// Describes a skipped hook for the journal and for people.
 pub fn skipped(hook: &Hook, why: SkipReason) -> Skipped {
     Skipped::new(hook.name(), || hook.folder_text(), why)
 }

@@ -1,4 +1,4 @@
-//! What `check` reports: a finding with its place in the file and what to do about it.
+//! Findings that `check` reports: what is wrong, its position in the file, and what to do about it.
 
 use std::ops::Range;
 
@@ -10,18 +10,18 @@ pub use anyhook_model::nearest::nearest;
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing; nothing to mend.
+    /// Worth knowing; nothing to fix.
     Note,
-    /// The hook works, perhaps not as its author thinks.
+    /// The hook works, but perhaps not as its author thinks.
     Warning,
-    /// Against the format. The hook runs nevertheless if it can.
+    /// Violates the format. The hook still runs if it can.
     Error,
     /// The hook cannot run.
     Unusable,
 }
 
 impl Severity {
-    /// Returns the word for it.
+    /// Returns the severity's name.
     pub fn word(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -43,11 +43,11 @@ pub struct Problem {
     pub message: String,
     /// The next step.
     pub hint: Option<String>,
-    /// Where in its file.
+    /// Its position in the file.
     pub place: Option<TextPosition>,
 }
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPosition {
     /// The line, from 1.
@@ -61,9 +61,9 @@ pub struct TextPosition {
 }
 
 impl TextPosition {
-    /// Returns the place of a range of bytes of a text.
+    /// Returns the position of a byte range in a text.
     pub fn in_text(text: &str, range: &Range<usize>) -> Self {
-        // A caret cannot stand inside a letter.
+        // A caret cannot be inside a character.
         let letter = |from: usize| (from..text.len()).find(|at| text.is_char_boundary(*at));
         let start = letter(range.start).unwrap_or(text.len());
         let end = letter(range.end.max(start)).unwrap_or(text.len());
@@ -80,7 +80,7 @@ impl TextPosition {
 }
 
 impl Problem {
-    /// Makes a finding that has no place in the file.
+    /// Makes a finding without a position in the file.
     pub fn new(code: &'static str, severity: Severity, message: impl Into<String>) -> Self {
         Self { code, severity, message: message.into(), hint: None, place: None }
     }
@@ -104,7 +104,7 @@ impl Problem {
         self
     }
 
-    /// Adds the place.
+    /// Adds the position.
     #[must_use]
     pub fn at(mut self, place: TextPosition) -> Self {
         self.place = Some(place);
@@ -112,7 +112,7 @@ impl Problem {
     }
 }
 
-/// Returns what whoever wrote an unknown event name may have meant.
+/// Suggests what the author of an unknown event name may have meant.
 pub fn event_hint(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     match EventKind::slip_of(&name).or_else(|| nearest(&name, EventKind::all_names())) {

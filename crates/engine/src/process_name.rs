@@ -1,18 +1,18 @@
-//! Which process an agent is: found from the hook process it started.
+//! Finds the agent's process, starting from the hook process it started.
 
 use anyhook_model::ProcessName;
 
-/// A chain of processes that is longer is nobody's session.
+/// A longer chain of processes is not a session.
 #[cfg(target_os = "linux")]
 const MOST_ANCESTORS: usize = 256;
 
-/// An agent calls us directly, or through so many shells and wrappers at most.
+/// An agent calls us directly, or through at most this many shells and wrappers.
 #[cfg(target_os = "linux")]
 const MOST_BETWEEN: usize = 8;
 
-/// Returns the agent that started this process: the nearest ancestor of such a name.
+/// Returns the agent that started this process: the nearest ancestor with one of these names.
 ///
-/// None where the system does not tell, or where nobody above has such a name: whoever it is then
+/// `None` where the system does not say, or where no ancestor has such a name: any other ancestor
 /// may be gone long before the agent is.
 #[cfg(target_os = "linux")]
 pub fn of_agent(names: &[&str]) -> Option<ProcessName> {
@@ -21,13 +21,13 @@ pub fn of_agent(names: &[&str]) -> Option<ProcessName> {
     Stat::upwards(parent).take(MOST_BETWEEN).find(is_agent)?.into_name()
 }
 
-/// Returns the process that has a number now.
+/// Returns the process that currently has this pid.
 #[cfg(target_os = "linux")]
 pub fn of(pid: u32) -> Option<ProcessName> {
     Stat::read(pid)?.into_name()
 }
 
-/// Returns a process and those above it, nearest first, each with the name of its program.
+/// Returns a process and its ancestors, nearest first, each with the name of its program.
 #[cfg(target_os = "linux")]
 pub fn with_ancestors(pid: u32) -> Vec<(ProcessName, String)> {
     let named = |stat: Stat| {
@@ -37,25 +37,25 @@ pub fn with_ancestors(pid: u32) -> Vec<(ProcessName, String)> {
     Stat::upwards(pid).take(MOST_ANCESTORS).filter_map(named).collect()
 }
 
-/// As there is no `/proc`, nobody's ancestors are known.
+/// Without `/proc`, a process's ancestors are not known.
 #[cfg(not(target_os = "linux"))]
 pub fn with_ancestors(_pid: u32) -> Vec<(ProcessName, String)> {
     Vec::new()
 }
 
-/// As there is no `/proc`, an agent's process is not known.
+/// Without `/proc`, an agent's process is not known.
 #[cfg(not(target_os = "linux"))]
 pub fn of_agent(_names: &[&str]) -> Option<ProcessName> {
     None
 }
 
-/// As there is no `/proc`, a process has no name.
+/// Without `/proc`, a process has no name.
 #[cfg(not(target_os = "linux"))]
 pub fn of(_pid: u32) -> Option<ProcessName> {
     None
 }
 
-/// What `/proc/PID/stat` tells.
+/// The contents of `/proc/PID/stat`.
 #[cfg(target_os = "linux")]
 struct Stat {
     pid: u32,
@@ -66,7 +66,7 @@ struct Stat {
 
 #[cfg(target_os = "linux")]
 impl Stat {
-    /// Returns a process and those above it, nearest first.
+    /// Returns a process and its ancestors, nearest first.
     fn upwards(pid: u32) -> impl Iterator<Item = Self> {
         std::iter::successors(Self::read(pid), |stat| Self::read(stat.parent))
     }
@@ -77,12 +77,12 @@ impl Stat {
     }
 
     fn parse(pid: u32, text: &str) -> Option<Self> {
-        // The name is in parentheses and may itself have some.
+        // The name is in parentheses and may itself contain some.
         let (before, after) = (text.split_once('(')?.1, text.rsplit_once(") ")?.1);
         let name = before.rsplit_once(") ")?.0.to_owned();
         let mut fields = after.split(' ');
         let state = fields.next()?;
-        // A zombie is no agent any more.
+        // A zombie is no longer an agent.
         if matches!(state, "Z" | "X") {
             return None;
         }

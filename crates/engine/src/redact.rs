@@ -1,7 +1,7 @@
-//! Takes secrets out of a text before it is written down.
+//! Redacts secrets from a text before it is written to disk.
 //!
-//! The text is a program's output or a line of JSON; both are read by the same code. What is
-//! replaced never holds a `"` nor a part of an escape, so JSON stays JSON of the same shape.
+//! The text is a program's output or a line of JSON; both are handled by the same code. What is
+//! replaced never contains a `"` nor a part of an escape, so JSON stays JSON of the same shape.
 //!
 //! Rules are prefixes and classes of bytes, not regular expressions: compiling those would cost
 //! more than all the rest of the hook path. The whole line is searched, so that no field can be
@@ -9,12 +9,12 @@
 //!
 //! # Why it is linear
 //!
-//! The scan goes forward only. At a byte where a rule may begin, the rule looks ahead, and no byte
-//! is looked at more often than a fixed number of times, because of one of these:
-//! - a token's body holds no word boundary, so no token begins within a body that was turned down;
-//!   bodies joined by dots are limited in number;
-//! - a name's value is read only after a separator; base64 holds none, and for words that do,
-//!   `dull` remembers how far a word was turned down: no end of it can be a secret either;
+//! The scan only moves forward. At a byte where a rule may begin, the rule looks ahead, and no byte
+//! is examined more than a fixed number of times, for one of these reasons:
+//! - a token's body contains no word boundary, so no token begins within a rejected body; bodies
+//!   joined by dots are limited in number;
+//! - a name's value is read only after a separator; base64 contains none, and for words that do,
+//!   `dull` remembers how far a word was rejected: no suffix of it can be a secret either;
 //! - a private key's body ends where the next one begins, a URL's authority at `/`, and the
 //!   options of `curl` are not read again for a `curl` among them.
 
@@ -58,8 +58,8 @@ pub fn without_secrets(text: String) -> String {
     }
 }
 
-/// Tells whether a text begins with the prefix of a rule. Words that begin as some do are frequent,
-/// and to take up the scan behind each of them takes longer than this.
+/// Returns whether a text begins with the prefix of a rule. Words that begin like some rules are
+/// frequent, and resuming the scan after each of them takes longer than this check.
 fn begins_a_rule(text: &[u8]) -> bool {
     match text[0] {
         b':' | b'-' | b'c' => return true,
@@ -72,7 +72,7 @@ fn begins_a_rule(text: &[u8]) -> bool {
     })
 }
 
-/// Tells whether a text begins with a name, in whatever case and with `-` or `_`.
+/// Returns whether a text begins with a name, in any case and with `-` or `_`.
 fn is_name(text: &[u8], name: &str) -> bool {
     let fold = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
     text.len() >= name.len() && text.iter().zip(name.bytes()).all(|(a, b)| fold(*a) == fold(b))
@@ -84,14 +84,14 @@ struct SecretScan<'a> {
     bytes: &'a [u8],
     out: String,
     kinds: Vec<&'static str>,
-    /// Up to here the text is written to `out`.
+    /// The text up to here has been written to `out`.
     done: usize,
-    /// Where the password of the URL last seen is, and of the `curl` last seen.
+    /// The range of the password of the last URL, and of the last `curl`.
     url: Range<usize>,
     curl: Range<usize>,
-    /// The options of the `curl` last seen were read up to here.
+    /// The options of the last `curl` were read up to here.
     curl_end: usize,
-    /// The end of the word last read as a value and turned down: no end of it is a secret.
+    /// The end of the last word that was read as a value and rejected: no suffix of it is a secret.
     dull: usize,
 }
 
@@ -108,7 +108,7 @@ impl SecretScan<'_> {
         }
     }
 
-    /// Where a rule may begin, from there on.
+    /// Returns where a rule may begin, from a position on.
     fn lead(&self, from: usize) -> Option<usize> {
         // What a URL or a `curl` has announced is next, unless something comes before it.
         let announced = [&self.url, &self.curl].map(|range| range.start.wrapping_sub(1));
@@ -121,8 +121,8 @@ impl SecretScan<'_> {
         let mut before = 0;
         for (index, word) in words.iter().enumerate() {
             let word = u64::from_le_bytes(*word);
-            // Three bytes at every other place: they are the first of a rule, or those from its second
-            // on. The first three begin in the word before.
+            // Three bytes at every other position: they are the first of a rule, or those from its
+            // second on. The first three begin in the previous word.
             let threes = [before >> 48 | word << 16, word, word >> 16, word >> 32];
             if threes.into_iter().fold(false, |found, three| found | is_in_threes(three)) {
                 for (three, behind) in threes.into_iter().zip((8 * index..).step_by(2)) {
@@ -141,7 +141,7 @@ impl SecretScan<'_> {
         announced.into_iter().chain(found.map(|at| from + at)).min()
     }
 
-    /// Whether what stands there begins as a rule does.
+    /// Returns whether the text at a position begins like a rule.
     fn may_begin(&self, at: usize) -> bool {
         let [first, second, third] = &LEADS;
         let rest = self.rest(at);
@@ -169,7 +169,7 @@ impl SecretScan<'_> {
         }
     }
 
-    /// The byte there, or 0 past the end.
+    /// Returns the byte at a position, or 0 past the end.
     fn get(&self, at: usize) -> u8 {
         self.bytes.get(at).copied().unwrap_or(0)
     }
@@ -178,12 +178,12 @@ impl SecretScan<'_> {
         self.bytes.get(at..).unwrap_or_default()
     }
 
-    /// Where the run of a class that begins there ends.
+    /// Returns where the run of a class that begins at a position ends.
     fn run_end(&self, at: usize, class: u16) -> usize {
         at + self.count(at, |byte| is(byte, class))
     }
 
-    /// The secret that is announced there.
+    /// Returns the secret announced at a position.
     fn secret(&mut self, at: usize) -> Option<(Range<usize>, &'static str)> {
         match self.bytes[at] {
             b':' => return self.colon(at),
@@ -210,7 +210,7 @@ impl SecretScan<'_> {
         })
     }
 
-    /// Whether a word may begin there: what comes before is no part of it.
+    /// Returns whether a word may begin at a position: what precedes it is not part of it.
     fn boundary(&self, at: usize) -> bool {
         let before = &self.bytes[self.done..at];
         let hex = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_hexdigit);
@@ -223,7 +223,7 @@ impl SecretScan<'_> {
             [] | [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
             [.., b'\\', b'u', a, b, c, d] if hex(&[*a, *b, *c, *d]) => true,
             [.., b'%', a, b] if hex(&[*a, *b]) => true,
-            // The end of a colour on a terminal.
+            // The end of a terminal colour code.
             [codes @ .., b'm' | b'K'] => {
                 let code = |byte: &&u8| is(**byte, DIGIT) || **byte == b';';
                 let length = codes.iter().rev().take(20).take_while(code).count();
@@ -233,7 +233,7 @@ impl SecretScan<'_> {
         }
     }
 
-    /// Where the token that begins there ends.
+    /// Returns where the token that begins at a position ends.
     fn token(&self, at: usize, prefix: &str, token: &SecretToken) -> Option<usize> {
         if !self.rest(at).starts_with(prefix.as_bytes()) {
             return None;
@@ -260,7 +260,7 @@ impl SecretScan<'_> {
         fits.then_some(end)
     }
 
-    /// Where the value is of a name that begins there.
+    /// Returns the range of the value of a name that begins at a position.
     fn named(
         &mut self,
         at: usize,
@@ -309,8 +309,9 @@ impl SecretScan<'_> {
         fits.then(|| from..self.parameters(end))
     }
 
-    /// Where the value of a name that ends there begins, and whether only a comma stands between.
-    /// A name in quotes must have a value in quotes: in JSON all else is no string.
+    /// Returns where the value of a name that ends at a position begins, and whether only a comma
+    /// separates them. A name in quotes must have a value in quotes: in JSON anything else is not a
+    /// string.
     fn separator(&self, end: usize, loose: bool) -> Option<(usize, bool)> {
         let blank = |byte| matches!(byte, b' ' | b'\t');
         let closed = self.quote(end);
@@ -334,13 +335,13 @@ impl SecretScan<'_> {
         }
     }
 
-    /// Behind the quote that stands there, with the backslashes before it.
+    /// Returns the position after the quote at a position, including the backslashes before it.
     fn quote(&self, at: usize) -> Option<usize> {
         let at = at + self.count(at, |byte| byte == b'\\');
         matches!(self.get(at), b'"' | b'\'' | b'`').then_some(at + 1)
     }
 
-    /// Where the word of a value ends; an ellipsis is none of it.
+    /// Returns where the word of a value ends; an ellipsis is not part of it.
     fn value_end(&self, from: usize) -> usize {
         let goes_on = |at: &usize| {
             is(self.get(*at), VALUE)
@@ -349,13 +350,14 @@ impl SecretScan<'_> {
         from + (from..self.bytes.len()).take_while(goes_on).count()
     }
 
-    /// Whether what ends there is a call, is cut short with an ellipsis, or had more of it replaced.
+    /// Returns whether what ends at a position is a call, is cut short with an ellipsis, or had
+    /// more of it replaced.
     fn example(&self, end: usize) -> bool {
         let ellipsis = |dots: &str| self.rest(end).starts_with(dots.as_bytes());
         matches!(self.get(end), b'(' | b'[' | b'{') || ellipsis("...") || ellipsis("…")
     }
 
-    /// Where the `, name=value` that follow a credential end.
+    /// Returns where the `, name=value` parameters after a credential end.
     fn parameters(&self, mut end: usize) -> usize {
         while self.get(end) == b',' {
             let from = end + 1 + self.count(end + 1, |byte| byte == b' ');
@@ -368,7 +370,7 @@ impl SecretScan<'_> {
         end
     }
 
-    /// The password after this colon; or a URL that may have one further on.
+    /// Returns the password after this colon; or notes a URL that may have one further on.
     fn colon(&mut self, at: usize) -> Option<(Range<usize>, &'static str)> {
         if self.url.start == at + 1 {
             return Some((self.url.clone(), "url-password"));
@@ -396,14 +398,14 @@ impl SecretScan<'_> {
         }
     }
 
-    /// Looks for `-u user:password` among what follows `curl`.
+    /// Searches for `-u user:password` in what follows `curl`.
     fn curl_options(&mut self, mut at: usize) {
         while let Some(&byte) = self.bytes.get(at) {
             match byte {
                 b'\n' | b'|' => break,
                 b'&' if self.get(at + 1) == b'&' => break,
                 b'\\' => {
-                    // A newline in JSON has 1, 2, 4 … backslashes, one that is continued thrice
+                    // A newline in JSON has 1, 2, 4 … backslashes, a line continuation three times
                     // as many.
                     let count = self.count(at, |byte| byte == b'\\');
                     at += count;
@@ -453,7 +455,7 @@ impl SecretScan<'_> {
         (password.len() >= 2 && !placeholder(&self.bytes[password.clone()])).then_some(password)
     }
 
-    /// The private key whose `-----BEGIN` has its last dash there.
+    /// Returns the range of the private key whose `-----BEGIN` has its last dash at a position.
     fn private_key(&self, at: usize) -> Option<Range<usize>> {
         let before = &self.bytes[self.done..at];
         if !self.rest(at).starts_with(b"-BEGIN ") || !before.ends_with(b"----") {
@@ -491,7 +493,7 @@ impl SecretScan<'_> {
         at + self.count(at, |byte| is(byte, CAPITALS) || byte == b' ').min(40)
     }
 
-    /// Where the text stops being a key that has no end: after its lines and words of base64.
+    /// Returns where a key without an end marker stops: after its lines and words of base64.
     fn key_end(&self, from: usize, stop: usize) -> Option<usize> {
         let (mut at, mut end, mut full) = (from, None, false);
         loop {
@@ -532,19 +534,20 @@ fn key_material(run: &[u8]) -> bool {
     run.len() >= 24 && !one_letter(run)
 }
 
-/// Whether there is a digit, or capitals with small letters.
+/// Returns whether there is a digit, or both upper and lower case letters.
 fn varied(text: &[u8]) -> bool {
     let all = text.iter().fold(0, |all, &byte| all | CLASS[byte as usize]);
     all & DIGIT != 0 || all & UPPER != 0 && all & LOWER != 0
 }
 
-/// Whether the last dozen letters are one and the same, as in `ghp_xxxxxxxxxxxx`: a placeholder.
+/// Returns whether the last dozen letters are all the same, as in `ghp_xxxxxxxxxxxx`: a
+/// placeholder.
 fn one_letter(text: &[u8]) -> bool {
     let mut letters = text.iter().rev().filter(|&&byte| is(byte, ALNUM)).take(12);
     letters.next().is_some_and(|last| letters.all(|letter| letter.eq_ignore_ascii_case(last)))
 }
 
-/// Whether a word cannot be one of a language or of a program.
+/// Returns whether a word cannot be one of a language or of a program.
 fn opaque(word: &[u8], min: usize) -> bool {
     let camel = || word.windows(2).any(|pair| is(pair[0], LOWER) && is(pair[1], UPPER));
     word.len() >= min
@@ -553,14 +556,14 @@ fn opaque(word: &[u8], min: usize) -> bool {
         && (word.iter().any(u8::is_ascii_digit) || word.len() >= 12 && camel())
 }
 
-/// Whether a word stands for a secret that is elsewhere, or for one that was replaced.
+/// Returns whether a word stands for a secret that is elsewhere, or for one that was replaced.
 fn placeholder(word: &[u8]) -> bool {
     let ellipsis = word.starts_with(b"...") || word.ends_with(b"...");
     let same = word.iter().all(|byte| byte.eq_ignore_ascii_case(&word[0]));
     sigil(word) || same || ellipsis || word.windows(9).any(|part| part == b"[redacted")
 }
 
-/// `$NAME`, `${NAME}`, `<name>`, `{name}`, `***`, `%s` and the like.
+/// Returns whether a text is `$NAME`, `${NAME}`, `<name>`, `{name}`, `***`, `%s` or the like.
 fn sigil(text: &[u8]) -> bool {
     match text {
         [b'<' | b'{' | b'[', ..] | [b'*', b'*', ..] | [b'$', b'{' | b'(', ..] | [b'%', _] => true,

@@ -1,7 +1,7 @@
-//! Opening files that others may have replaced: only regular files, and never by waiting.
+//! Opens files that others may have replaced: only regular files, and never blocking.
 //!
-//! Whatever lies at a path of the state folder, opening it neither hangs (a named pipe without a
-//! peer) nor leads elsewhere (a symbolic link).
+//! Whatever is at a path of the state folder, opening it neither hangs (a named pipe without a
+//! peer) nor follows a symbolic link elsewhere.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,25 +10,25 @@ use std::sync::OnceLock;
 
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
-/// Files we create are for their owner alone.
+/// Files we create are accessible only to their owner.
 const PRIVATE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// What an error says about anything else.
+/// The error message for anything else.
 const NOT_REGULAR: &str = "it is not a regular file";
 
 /// Opens a regular file. A symbolic link, a named pipe, a device or a folder is an error.
 ///
-/// With [`OFlags::CREATE`] a missing file is created for its owner alone.
+/// With [`OFlags::CREATE`] a missing file is created, accessible only to its owner.
 pub fn open_regular(path: &Path, flags: OFlags) -> io::Result<File> {
     open(path, flags).map(|(file, _)| file)
 }
 
-/// As [`open_regular`], of a file that belongs to the user we run as.
+/// Like [`open_regular`], for a file that belongs to the current user.
 pub fn open_own(path: &Path, flags: OFlags) -> io::Result<File> {
     open_own_with_stat(path, flags).map(|(file, _)| file)
 }
 
-/// As [`open_own`], with what the system says about the file.
+/// Like [`open_own`], also returning the file's `stat`.
 pub(crate) fn open_own_with_stat(path: &Path, flags: OFlags) -> io::Result<(File, Stat)> {
     let (file, stat) = open(path, flags)?;
     if stat.st_uid != user() {
@@ -50,7 +50,7 @@ pub(crate) fn read_regular_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>>
 }
 
 fn read_up_to(file: File, stat: &Stat, limit: u64) -> io::Result<Vec<u8>> {
-    // As long as it was when it was opened: the end need not be looked for.
+    // As long as it was when opened, so no further read is needed to find the end.
     let length = u64::try_from(stat.st_size).unwrap_or_default().min(limit);
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     file.take(length).read_to_end(&mut bytes)?;
@@ -75,7 +75,7 @@ fn open(path: &Path, flags: OFlags) -> io::Result<(File, Stat)> {
     Ok((File::from(file), stat))
 }
 
-/// Returns the user we run as, which is asked of the system once.
+/// Returns the current user, which is queried only once.
 fn user() -> u32 {
     static USER: OnceLock<u32> = OnceLock::new();
     *USER.get_or_init(|| rustix::process::geteuid().as_raw())

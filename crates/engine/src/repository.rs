@@ -1,14 +1,14 @@
-//! Which repository a folder belongs to, so that trust follows it when it is moved, and into its
-//! worktrees.
+//! Identifies the repository a folder belongs to, so that trust follows it when it is moved, and
+//! into its worktrees.
 //!
-//! A repository is known by its common `.git` directory: device, inode and time of birth. That is
-//! cheap (no object is read), survives `mv`, and a repository's content cannot forge it: whoever
-//! clones or unpacks a repository gets a new directory. An inode alone could be given to another
-//! directory later, hence the time of birth; on a file system that does not know it there is no
+//! A repository is identified by its common `.git` directory: device, inode and time of birth. That
+//! is cheap (no object is read), survives `mv`, and a repository's content cannot forge it: cloning
+//! or unpacking a repository creates a new directory. An inode alone could be reused for another
+//! directory later, hence the time of birth; on a file system that does not store it there is no
 //! identity, and trust goes by the path alone.
 //!
-//! A `.git` that is a link has no identity, as an unpacked archive may hold one that leads to another
-//! repository. A `.git` file could name another repository as well; it counts only if that
+//! A `.git` that is a link has no identity, as an unpacked archive may hold one that leads to
+//! another repository. A `.git` file could name another repository as well; it counts only if that
 //! repository itself names the worktree (`worktrees/NAME/gitdir`), as `git worktree add` makes it.
 //!
 //! A copy (`cp -r`, a second clone) is another repository. That its hooks have a content that was
@@ -28,15 +28,15 @@ const DOT_GIT: &str = ".git";
 /// A folder inside a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RepositoryFolder {
-    /// What the repository is known by.
+    /// The repository's identity.
     pub id: String,
     /// The path of the folder from the top of the working tree.
     pub path: PathBuf,
-    /// What was looked at to find the identity: `.git`, and for a worktree what it leads to.
+    /// What was checked to determine the identity: `.git`, and for a worktree what it leads to.
     pub evidence: Vec<PathBuf>,
 }
 
-/// Finds the repository that `folder` is in, not looking above `top`.
+/// Finds the repository that `folder` is in, without looking above `top`.
 pub(crate) fn around(folder: &Path, top: &Path) -> Option<RepositoryFolder> {
     for ancestor in folder.ancestors() {
         if ancestor.join(DOT_GIT).symlink_metadata().is_ok() {
@@ -51,7 +51,7 @@ pub(crate) fn around(folder: &Path, top: &Path) -> Option<RepositoryFolder> {
     None
 }
 
-/// Returns the identity of the repository whose working tree is `tree`, and what says so.
+/// Returns the identity of the repository whose working tree is `tree`, and the evidence for it.
 fn identity(tree: &Path) -> Option<(String, Vec<PathBuf>)> {
     let dot_git = tree.join(DOT_GIT);
     let metadata = dot_git.symlink_metadata().ok()?;
@@ -77,7 +77,7 @@ fn identity_of(directory: &fs::Metadata) -> Option<String> {
     Some(format!("{}:{}:{}", directory.dev(), directory.ino(), born.as_nanos()))
 }
 
-/// Reads a file of git's that is one line.
+/// Reads a one-line file of git's.
 fn line(file: &Path) -> Option<String> {
     let text = String::from_utf8(read_regular(file).ok()?).ok()?;
     Some(text.trim_end_matches('\n').to_owned()).filter(|line| !line.is_empty())
@@ -145,7 +145,7 @@ mod tests {
             fs::write(&dot_git, format!("gitdir: {}\n", target.display())).unwrap();
             assert_eq!(id(&evil), None, "{}", target.display());
         }
-        // A folder of its own that says all the right things, also by way of a link.
+        // A separate folder that says all the right things, also by way of a link.
         let fake = evil.join("worktrees/fake");
         fs::create_dir_all(&fake).unwrap();
         symlink(main.join(".git"), evil.join("common")).unwrap();

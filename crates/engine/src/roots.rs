@@ -3,11 +3,11 @@
 //! The root of a session is pinned by its first event, so that no later event loses its hooks by
 //! naming another folder. An event may still be about another project: the host names one, or the
 //! work is in another repository (the session changed its folder, or its id was first seen
-//! elsewhere). The hooks of both count then, never those of one instead of the other's. The event's
-//! own root only adds: none of its hooks takes the place of a user's hook in such a session.
+//! elsewhere). Then the hooks of both count, never those of one instead of the other's. The event's
+//! own root only adds: none of its hooks replaces a user's hook in such a session.
 //!
 //! A project's hook runs in the project it belongs to. A user's or a managed hook runs in the
-//! project that the host names, else in the repository of the work.
+//! project that the host names, otherwise in the repository of the work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,20 +20,20 @@ use crate::trust::TrustPlaces;
 pub struct Roots {
     /// The root pinned for the session; without a session, the event's.
     pub pinned: Option<PathBuf>,
-    /// Where the pinned root really was when it was pinned, if that is another path.
+    /// The real path of the pinned root when it was pinned, if different.
     pub earlier: Option<PathBuf>,
     /// The project folder that the host names for this event.
     pub named: Option<PathBuf>,
 }
 
 impl Roots {
-    /// Returns one root, and no other.
+    /// Returns a single root.
     pub fn of(root: Option<&Path>) -> Self {
         let root = root.map(Path::to_owned);
         Self { pinned: root.clone(), earlier: None, named: root }
     }
 
-    /// Returns the event's own root, if it is another than the pinned one.
+    /// Returns the event's own root, if it differs from the pinned one.
     ///
     /// Work inside the pinned root has none: hooks between there and the work count anyway.
     pub(crate) fn own(&self, work_dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
@@ -46,22 +46,22 @@ impl Roots {
         (own != pinned && real(&own) != real(pinned)).then_some(own)
     }
 
-    /// Returns where hooks of no project run, if that is not the pinned root: in the event's `own`
-    /// root, unless the host names the pinned one as the project.
+    /// Returns where hooks that belong to no project run, if that is not the pinned root: in the
+    /// event's `own` root, unless the host names the pinned one as the project.
     pub(crate) fn of_user_hooks(&self, own: Option<&Path>) -> Option<PathBuf> {
         let names_pinned = self.named.is_some() && self.named_apart().is_none();
         own.filter(|_| !names_pinned).map(Path::to_owned)
     }
 
-    /// Tells whether the event's own root is looked for above its work: the host names no other, and
-    /// the work is outside of the pinned root.
+    /// Returns whether the event's own root is searched for above its work: the host names no
+    /// other, and the work is outside the pinned root.
     pub(crate) fn is_searched(&self, work_dir: &Path) -> bool {
         let is_outside =
             |pinned: &PathBuf| !real(&nearest_existing(work_dir)).starts_with(real(pinned));
         self.named_apart().is_none() && self.pinned.as_ref().is_some_and(is_outside)
     }
 
-    /// Returns the folder that the host names, if it is another than the pinned one.
+    /// Returns the folder that the host names, if it differs from the pinned one.
     fn named_apart(&self) -> Option<&PathBuf> {
         let is_pinned = |named: &PathBuf| {
             let is_it = |pinned: &PathBuf| pinned == named || real(pinned) == real(named);
@@ -70,8 +70,8 @@ impl Roots {
         self.named.as_ref().filter(|named| !is_pinned(named))
     }
 
-    /// Returns the folders that may have hooks for work in `work_dir`: each root, then those from there
-    /// down to the work.
+    /// Returns the folders that may have hooks for work in `work_dir`: each root, then those from
+    /// there down to the work.
     pub(crate) fn folders(&self, work_dir: &Path, own: Option<&Path>) -> Vec<ProjectFolder> {
         let mut found: Vec<ProjectFolder> = Vec::new();
         let Some(pinned) = self.pinned.as_deref() else { return found };
@@ -96,12 +96,12 @@ impl Roots {
     }
 }
 
-/// Returns where a folder really is, or the folder if that cannot be told.
+/// Returns a folder's real path, or the folder itself if that cannot be determined.
 fn real(folder: &Path) -> PathBuf {
     fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
 }
 
-/// Returns the folders between a root and the work in it, whatever links and dots lead there.
+/// Returns the folders between a root and the work in it, with links and dots resolved.
 pub(crate) fn nested_folders(root: &Path, work_dir: &Path) -> Vec<PathBuf> {
     folders_between(&real(root), &real(&nearest_existing(work_dir)))
 }
@@ -113,7 +113,7 @@ pub(crate) struct ProjectFolder {
     pub folder: PathBuf,
     /// The project's root.
     pub root: PathBuf,
-    /// Where the root was when the session began, if that is another path.
+    /// The path of the root when the session began, if different.
     earlier: Option<PathBuf>,
     /// How far it is below the root; one more in the event's own root, whose hooks only add.
     pub nesting: usize,
@@ -122,7 +122,7 @@ pub(crate) struct ProjectFolder {
 }
 
 impl ProjectFolder {
-    /// Returns the folder of its hooks.
+    /// Returns its hooks folder.
     pub(crate) fn hooks(&self) -> PathBuf {
         self.folder.join(PROJECT_LEVEL).join(HOOKS)
     }
@@ -144,13 +144,13 @@ impl ProjectFolder {
         if self.may_have_repository() { places } else { places.without_repository() }
     }
 
-    /// Returns what its repository is known by.
+    /// Returns the identity of its repository.
     pub(crate) fn repository(&self) -> Option<String> {
         self.trust_places().repository().map(|inside| inside.id.clone())
     }
 
-    /// Tells whether its repository matters: a folder on the way that has no hooks costs one look
-    /// at every event, not two.
+    /// Returns whether its repository matters: a folder on the way that has no hooks costs one
+    /// check at every event, not two.
     pub(crate) fn may_have_repository(&self) -> bool {
         self.folder == self.root || self.hooks().exists()
     }

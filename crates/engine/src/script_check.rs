@@ -1,4 +1,4 @@
-//! Whether a hook's script can be started, found out by looking at it.
+//! Checks whether a hook's script can be started, without starting it.
 //!
 //! Only for commands that show hooks, and for a run that has failed to start: no event looks at a
 //! script before it is due.
@@ -12,21 +12,21 @@ use rustix::fs::{Access, Mode, OFlags};
 use crate::hook::{Hook, SCRIPTS};
 use crate::problem::{Problem, Severity};
 
-/// The system reads no more of a `#!` line.
+/// The system reads no more than this of a `#!` line.
 const SHEBANG_LIMIT: u64 = 256;
-/// A script that `anyhook new` made gives this reason until a person writes another.
+/// A script that `anyhook new` made gives this reason until a person replaces it.
 pub const PLACEHOLDER_REASON: &str = "TODO: explain why this is blocked";
-/// More of a script is not searched for the placeholder.
+/// No more than this of a script is searched for the placeholder.
 const SEARCH_LIMIT: u64 = 64 * 1024;
 
-/// What the first line of a script says it is read by.
+/// The interpreter given in the first line of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shebang {
     /// The interpreter as the system reads it, with a carriage return if there is one.
     pub interpreter: String,
-    /// The program that `env` is to find, if `env` is the interpreter.
+    /// The program that `env` has to find, if `env` is the interpreter.
     pub found_by_env: Option<String>,
-    /// Whether the line ends as lines do on Windows.
+    /// Whether the line ends with CRLF.
     pub has_carriage_return: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn shebang(script: &Path) -> Option<Shebang> {
     })
 }
 
-/// Returns why the system cannot start a script by itself, the cause first.
+/// Returns why the system cannot start a script directly, the cause first.
 pub(crate) fn unstartable(script: &Path) -> Option<String> {
     let shebang = shebang(script)?;
     if shebang.has_carriage_return {
@@ -67,7 +67,7 @@ pub(crate) fn unstartable(script: &Path) -> Option<String> {
         .then(|| format!("its interpreter `{}` was not found", interpreter.display()))
 }
 
-/// Looks at what a hook runs. `search` are the folders in which programs are found.
+/// Checks what a hook runs. `search` are the folders in which programs are found.
 pub fn check(hook: &Hook, search: &[PathBuf]) -> Vec<Problem> {
     let Some(entry) = &hook.entry else { return Vec::new() };
     let script = &entry.script;
@@ -143,7 +143,7 @@ fn contains(text: &[u8], word: &str) -> bool {
     text.windows(word.len()).any(|window| window == word.as_bytes())
 }
 
-/// Reads the beginning of a file; nothing of what is no file.
+/// Reads the beginning of a file; `None` if it is not a regular file.
 fn head(path: &Path, limit: u64) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);

@@ -1,15 +1,15 @@
-//! What is remembered between the processes of one session.
+//! Session state: what is remembered between the processes of one session.
 //!
 //! A session is a folder of small files under the state folder, safe with many processes without
 //! a lock:
-//! - `start`, `root`: written once, by whoever comes first (an atomic link); `root` is the path of the
-//!   project, and after a NUL where that really was, if it is another path;
-//! - `calls`: a line of one length appended for each tool call that was answered, with two hashes of
-//!   what it is known by, so that a count follows from the file's length, and a call that ran without
-//!   one was not asked about;
+//! - `start`, `root`: written once, by the first process (an atomic link); `root` is the path of
+//!   the project, and after a NUL its real path, if different;
+//! - `calls`: a fixed-length line appended for each tool call that was answered, with two hashes of
+//!   its identity, so that a count follows from the file's length, and a call that ran without one
+//!   was not asked about;
 //! - `stops`: one byte appended for each blocked stop;
-//! - `blocks`: the ids of the records that blocked a stop, a line each;
-//! - `denied`: the calls that were denied, a line each, with the record that explains it; a line
+//! - `blocks`: the ids of the records that blocked a stop, one per line;
+//! - `denied`: the calls that were denied, one per line, with the record that explains it; a line
 //!   without one says that the same call was let through later;
 //! - `guards`: the guards that were in force ([`crate::session_guards`]), renamed into place;
 //! - `turn`: the counts of the two when the turn began, renamed into place.
@@ -32,24 +32,24 @@ use crate::places::silent_for;
 use crate::regular_file::{open_own, read_own};
 use crate::trust::short_hash;
 
-/// A session that was silent for so long is forgotten.
+/// A session that was inactive for this long is forgotten.
 const FORGET_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
-/// At most so many sessions are forgotten at once: the agent waits.
+/// At most this many sessions are forgotten at once, since the agent is waiting.
 const FORGET_AT_ONCE: usize = 20;
 
-/// No file of a session gets longer, but by somebody else's doing: a denied call is a line of 50 bytes.
+/// We never make a session's file longer than this: a denied call is a line of 50 bytes.
 const SIZE_LIMIT: u64 = 16 * 1024 * 1024;
 
 /// The length of a line of `calls`.
 const CALL_LENGTH: u64 = 34;
-/// So much of `calls` is read: its end.
+/// How much of `calls` is read: its end.
 const CALLS_READ: u64 = CALL_LENGTH * 4096;
 
 /// One session's folder.
 #[derive(Clone, Debug)]
 pub struct Session {
     folder: PathBuf,
-    /// The pinned project root, once it was seen: it stays.
+    /// The pinned project root, once it was read: it does not change.
     pinned: OnceLock<Pinned>,
 }
 
@@ -58,7 +58,7 @@ pub struct Session {
 pub struct Pinned {
     /// The path by which it was first known.
     pub root: PathBuf,
-    /// Where that really was, if it is another path.
+    /// Its real path, if different.
     pub real: Option<PathBuf>,
 }
 
@@ -86,7 +86,7 @@ impl Pinned {
 }
 
 impl Session {
-    /// Names the session of a host. Nothing is written yet.
+    /// Returns the session of a host. Nothing is written yet.
     pub fn new(state: &Path, host: &str, id: &str) -> Self {
         let name = short_hash(Path::new(&format!("{host}\0{id}")));
         Self { folder: StateDir::new(state).sessions().join(name), pinned: OnceLock::new() }
@@ -116,46 +116,46 @@ impl Session {
         Ok(self.pinned.get_or_init(|| Pinned::read(&bytes)).clone())
     }
 
-    /// Pins the project root; the first to come wins. Returns the one that is pinned.
+    /// Pins the project root; the first process wins. Returns the pinned one.
     pub fn pin_root(&self, root: &Path) -> io::Result<Pinned> {
         self.write_once("root", &Pinned::of(root).to_bytes())?;
-        // Something else in its place cannot be read, and is not to pass for "not pinned yet".
+        // Something else in its place cannot be read, and must not be taken for "not pinned yet".
         self.read_root()
     }
 
-    /// Remembers when the session was first heard of.
+    /// Remembers when the session was first seen.
     pub fn started(&self, at: Timestamp) -> io::Result<()> {
-        // A session whose root is pinned has been heard of before.
+        // A session whose root is pinned has been seen before.
         if self.pinned.get().is_some() || self.pinned().is_some() {
             return Ok(());
         }
         self.write_once("start", at.to_string().as_bytes())
     }
 
-    /// Returns when the session was first heard of.
+    /// Returns when the session was first seen.
     pub fn start(&self) -> Option<Timestamp> {
         self.text("start").parse().ok()
     }
 
-    /// Begins a turn: counts of the turn start from zero.
+    /// Begins a turn: the turn's counts start from zero.
     pub fn begin_turn(&self) -> io::Result<()> {
         let marks = format!("{} {}", self.total_steps(), self.length("stops"));
         let turn = self.folder.join("turn");
         AtomicFile::new(&turn).replace_in(marks.as_bytes(), || create_private_dir(&self.folder))
     }
 
-    /// Counts a tool call that was answered. It is known by its id or digest, and where hooks changed
-    /// its input by that digest, too.
+    /// Counts a tool call that was answered. It is identified by its id or digest, and where hooks
+    /// changed its input by that digest, too.
     ///
     /// Not before the answer: if we are killed in between, the call was not asked about, and that
-    /// is noticed when it ran.
+    /// is noticed when it has run.
     pub fn count_call(&self, call: &str, changed: Option<&str>) -> io::Result<()> {
         let changed = call_hash(changed.unwrap_or(call));
         self.append("calls", format!("{:016x} {changed:016x}\n", call_hash(call)).as_bytes())
     }
 
-    /// Tells whether a call was asked about; nothing if that cannot be told: our hooks have not seen
-    /// the turn begin and no call of it, or too many were asked about since.
+    /// Returns whether a call was asked about; `None` if that is not known: our hooks saw neither
+    /// the start of the turn nor any call of it, or too many were asked about since.
     pub fn was_asked(&self, call: &str) -> Option<bool> {
         let mut file = match open_own(&self.folder.join("calls"), OFlags::RDONLY) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -186,7 +186,7 @@ impl Session {
         self.append("blocks", format!("{id}\n").as_bytes())
     }
 
-    /// Tells whether a stop of this session was blocked by that record.
+    /// Returns whether a stop of this session was blocked by that record.
     pub fn has_blocked_stop(&self, id: &str) -> bool {
         let blocks = self.text("blocks");
         !id.is_empty() && blocks.lines().any(|line| line == id)
@@ -197,7 +197,7 @@ impl Session {
         self.append("denied", format!("{} {id}\n", short_hash(Path::new(call))).as_bytes())
     }
 
-    /// Remembers that a call of the same input was let through, if one was denied.
+    /// Remembers that a call with the same input was let through, if one was denied.
     pub fn let_through(&self, call: &str) -> io::Result<()> {
         if self.denied_by(call).is_none() {
             return Ok(());
@@ -255,7 +255,7 @@ impl Session {
         file.write_all(bytes)
     }
 
-    /// Writes a file unless it is there; it is complete from the moment it can be seen.
+    /// Writes a file unless it exists; it is complete from the moment it is visible.
     fn write_once(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.folder.join(name);
         if path.symlink_metadata().is_ok() {
@@ -266,22 +266,22 @@ impl Session {
     }
 }
 
-/// Names the file an error is about.
+/// Adds the file's path to an error.
 fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
 }
 
-/// Returns a number that stands for a call.
+/// Returns a hash that stands for a call.
 fn call_hash(call: &str) -> u64 {
     xxh3_64(call.as_bytes())
 }
 
-/// Forgets some of the sessions that were silent for a month.
+/// Forgets some of the sessions that were inactive for a month.
 pub fn forget_old(state: &Path, now: SystemTime) {
     for session in
         silent_for(&StateDir::new(state).sessions(), FORGET_AFTER, now).take(FORGET_AT_ONCE)
     {
-        // Another process may be quicker; then there is nothing left to do.
+        // Another process may have been faster; then there is nothing left to do.
         let _ = fs::remove_dir_all(session);
     }
 }

@@ -1,20 +1,21 @@
-//! A session's guards do not shrink: what was in force when it began, and what changed since.
+//! Session guards: what was in force when a session began, and what changed since. A session's
+//! guards never shrink.
 //!
 //! A session remembers, in `guards` of its folder, every hook that can decide: its definition and a
 //! digest of its folder, and of those with `on_failure: block` a read-only copy (in
-//! `trust/copies/DIGEST/NAME`, as trusted hooks have it); further our own program, and the agents'
-//! settings files that have our entries. Guards that come later are added.
+//! `trust/copies/DIGEST/NAME`, like trusted hooks); also our own program, and the agents' settings
+//! files that contain our entries. Guards installed later are added.
 //!
-//! At each event what is installed now is compared with it. While the index that answers the event
-//! is one the session was compared with before (its stamp stands in the file's first line), that is
-//! one short read. Any difference is an alarm, once; and where a guard with `on_failure: block`
-//! differs, the remembered copy decides as well as what is there now: the strictest answer counts,
-//! and no rule is needed for which changes weaken a guard.
+//! At each event the installed hooks are compared with this file. While the index that answers the
+//! event is one the session was compared with before (its stamp is in the file's first line), that
+//! is one short read. Any difference is an alarm, once; and where a guard with `on_failure: block`
+//! differs, the remembered copy decides together with the installed one: the strictest answer
+//! counts, and no rule is needed for which changes weaken a guard.
 //!
-//! Only a person ends that, by a command ([`accept`]): `accepted` in the state folder has a line for
-//! each time and guard, and the session remembers anew what is installed then.
+//! Only a person ends that, by a command ([`accept`]): `accepted` in the state folder has a line
+//! for each time and guard, and the session then remembers what is installed at that time.
 //!
-//! The file is replaced atomically. Of two processes at once the last wins; the next comparison
+//! The file is replaced atomically. Of two concurrent processes the last wins; the next comparison
 //! finds what the other found.
 
 use std::fs::{self, File};
@@ -39,20 +40,20 @@ use crate::trust::{TrustStore, digest, digest_is, paths};
 
 /// The file's name, in a session's folder.
 const FILE: &str = "guards";
-/// What the file begins with.
+/// The header of the file.
 ///
 /// - 1: flags and stamps in the first line, then one JSON object.
 const MAGIC: &str = "anyhook-guards 1";
 /// The first line is no longer than this.
 const HEAD: usize = 512;
-/// So many stamps are kept: an agent that works in several folders has an index for each.
+/// At most this many stamps are kept: an agent that works in several folders has an index for each.
 const STAMPS: usize = 8;
-/// So much of it is read: its end.
+/// How much of it is read: its end.
 const ACCEPTED_LIMIT: u64 = 256 * 1024;
-/// What stands for every guard there.
+/// The name in it that stands for every guard.
 const EVERYTHING: &str = "*";
 
-/// The events at which a hook can keep something from happening.
+/// The events at which a hook can prevent something.
 const DECIDING: [EventKind; 7] = [
     EventKind::BeforeTool,
     EventKind::PermissionRequest,
@@ -63,16 +64,16 @@ const DECIDING: [EventKind; 7] = [
     EventKind::PreCompact,
 ];
 
-/// What an event has to know of its session's guards.
+/// What an event needs to know about its session's guards.
 #[derive(Debug, Default)]
 pub struct GuardCheck {
-    /// Guards that decide as remembered, beside what is installed.
+    /// Guards that decide as remembered, in addition to what is installed.
     pub remembered: Vec<Hook>,
-    /// What has to be told now.
+    /// What has to be reported now.
     pub alarms: Vec<Alarm>,
 }
 
-/// Where a session's guards are compared: what is found out is handed in.
+/// The context in which a session's guards are compared, provided by the caller.
 #[derive(Debug)]
 pub struct GuardContext<'scene> {
     /// The state folder.
@@ -81,9 +82,9 @@ pub struct GuardContext<'scene> {
     pub folder: &'scene Path,
     /// The project root that is pinned.
     pub root: Option<&'scene Path>,
-    /// Which index answered the event; none if hooks were read.
+    /// The stamp of the index that answered the event; `None` if hooks were read.
     pub stamp: Option<u64>,
-    /// Whether what is said at this event reaches somebody.
+    /// Whether a message at this event reaches anyone.
     pub can_tell: bool,
     /// The time.
     pub now: Timestamp,
@@ -94,38 +95,38 @@ pub struct GuardContext<'scene> {
 struct Body {
     guards: Vec<Guard>,
     files: Vec<WatchedFile>,
-    /// Alarms that could not be told yet.
+    /// Alarms that could not be reported yet.
     untold: Vec<Alarm>,
 }
 
-/// A hook that could decide when it was seen first.
+/// A hook that could decide when it was first seen.
 #[derive(Debug, Serialize, Deserialize)]
 struct Guard {
     folder: PathBuf,
     level: String,
-    /// The digest of its folder; none if that cannot be made, for a link leads out of it.
+    /// The digest of its folder; `None` if it cannot be computed because a link leads out of it.
     digest: Option<String>,
     /// Its copy, if it has to decide as remembered.
     copy: Option<PathBuf>,
     definition: HookDefinition,
     since: Timestamp,
-    /// In which way it differs now, and what it is now.
+    /// How it differs now, and what it is now.
     #[serde(default)]
     differs: Option<Difference>,
 }
 
-/// In which way a guard differs.
+/// How a guard differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Difference {
     how: String,
     digest: Option<String>,
 }
 
-/// A file that belongs to the way from the agent to us.
+/// A file on the path from the agent to us.
 #[derive(Debug, Serialize, Deserialize)]
 struct WatchedFile {
     path: PathBuf,
-    /// Whose settings it is; none for our own program.
+    /// The agent whose settings it is; `None` for our own program.
     host: Option<String>,
     /// How many entries it had, or its mark.
     state: u64,
@@ -139,7 +140,7 @@ struct WatchedFile {
 struct Head {
     /// Whether a remembered copy has to decide.
     is_different: bool,
-    /// Whether something was not told yet.
+    /// Whether something was not reported yet.
     has_untold: bool,
     stamps: Vec<u64>,
 }
@@ -166,20 +167,20 @@ impl Head {
     }
 }
 
-/// What was read of the file.
+/// What was read from the file.
 enum Known {
-    /// There is none.
+    /// It does not exist.
     Nothing,
-    /// It is there and cannot be used.
+    /// It exists but cannot be used.
     Damaged,
-    /// Its first line, and all of it.
+    /// Its first line, and the rest if it was needed.
     Read(Head, Option<Body>),
 }
 
 /// Compares what is installed with what the session remembers, and remembers what is new.
 ///
-/// `installed` finds everything that is installed, in full; it is asked only if something may have
-/// changed. `begun` says what a session that begins has to be told.
+/// `installed` finds everything that is installed, in full; it is called only if something may have
+/// changed. `begun` returns what has to be reported to a session that begins.
 pub fn check(
     scene: &GuardContext<'_>,
     installed: impl FnOnce() -> InstalledHooks,
@@ -208,7 +209,7 @@ pub fn check(
         let installed = installed();
         body.accept(&Accepted::read(scene.state));
         if body.compare(&installed) {
-            // What was found when another index answered is no longer true.
+            // What was found when another index answered is no longer valid.
             head.stamps.clear();
         }
         body.grow(&installed, scene);
@@ -218,7 +219,7 @@ pub fn check(
     finish(scene, head, body, !is_known)
 }
 
-/// Tells whether guards may have to decide as remembered, without comparing or writing anything.
+/// Returns whether guards may have to decide as remembered, without comparing or writing anything.
 pub fn may_differ(folder: &Path, stamp: Option<u64>) -> bool {
     match read(&folder.join(FILE), stamp, false) {
         Known::Read(_, body) => body.is_some(),
@@ -248,7 +249,7 @@ fn finish(
         let file = AtomicFile::new(&path);
         let written = file.replace_in(text.as_bytes(), || create_private_dir(scene.folder));
         if let Err(error) = written {
-            // Told all the same; the next event tries again.
+            // Reported anyway; the next event tries again.
             return if checked.alarms.is_empty() && checked.remembered.is_empty() {
                 Err(error)
             } else {
@@ -259,7 +260,7 @@ fn finish(
     Ok(checked)
 }
 
-/// Reads the first line, and the rest if that is needed.
+/// Reads the first line, and the rest if needed.
 fn read(path: &Path, stamp: Option<u64>, can_tell: bool) -> Known {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut file = match rustix::fs::open(path, flags, FileMode::empty()) {
@@ -315,8 +316,8 @@ impl Body {
         self.files.retain(|file| !accepted.has(&name(file), file.since));
     }
 
-    /// Finds what differs, and puts what is new about that among what has to be told. Returns whether
-    /// anything is.
+    /// Finds what differs, and adds what is new about that to what has to be reported. Returns
+    /// whether anything differs.
     fn compare(&mut self, installed: &InstalledHooks) -> bool {
         let mut is_new = false;
         for guard in &mut self.guards {
@@ -346,7 +347,7 @@ impl Body {
     }
 }
 
-/// Tells whether a hook can decide anything.
+/// Returns whether a hook can decide anything.
 fn is_guard(standing: &HookStatus) -> bool {
     let hook = &standing.hook;
     let definition = &hook.definition;
@@ -360,8 +361,8 @@ fn is_guard(standing: &HookStatus) -> bool {
             || definition.triggers.iter().any(|trigger| DECIDING.contains(&trigger.kind)))
 }
 
-/// Tells whether a hook is due wherever in its project the session works: a nested one is not, and
-/// one of another project comes and goes with the folder the agent works in.
+/// Returns whether a hook is due wherever in its project the session works: a nested one is not,
+/// and one of another project comes and goes with the folder the agent works in.
 fn is_everywhere(hook: &Hook, root: Option<&Path>) -> bool {
     match hook.level {
         Level::Project => {
@@ -406,7 +407,7 @@ impl Guard {
         self.differs.is_some() && self.blocks()
     }
 
-    /// Tells in which way it is no longer what it was.
+    /// Returns how it differs from what it was.
     fn difference(&self, installed: &InstalledHooks) -> Option<Difference> {
         let Some(standing) =
             installed.hooks.iter().find(|standing| standing.hook.folder == self.folder)
@@ -460,7 +461,7 @@ impl Guard {
         Alarm::about(AlarmKind::GuardChanged, name, text)
     }
 
-    /// Makes the hook that was remembered, to be run from its copy.
+    /// Makes the remembered hook, to be run from its copy.
     fn as_remembered(&self) -> Hook {
         let level = Level::ALL.into_iter().find(|level| level.word() == self.level);
         let level = level.unwrap_or(Level::User);
@@ -499,7 +500,7 @@ fn content_digest(hook: &Hook) -> Option<String> {
     digest(&hook.runs_from).ok().or_else(of_what_runs)
 }
 
-/// Says which fields of a definition changed, the weightiest first.
+/// Describes which fields of a definition changed, the most important first.
 fn changed_fields(then: &HookDefinition, now: &HookDefinition) -> Option<String> {
     if then == now {
         return None;
@@ -562,7 +563,7 @@ impl WatchedFile {
     }
 }
 
-/// Counts our entries in a settings file; none if it cannot be read.
+/// Counts our entries in a settings file; `None` if it cannot be read.
 fn entries(path: &Path, host: &str) -> Option<u64> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
@@ -595,16 +596,16 @@ impl Accepted {
         Self(text.lines().filter_map(line).collect())
     }
 
-    /// Tells whether something that is remembered since a time was accepted later.
+    /// Returns whether something remembered since a time was accepted later.
     fn has(&self, name: &str, since: Timestamp) -> bool {
         self.0.iter().any(|(at, what)| *at >= since && (what == name || what == EVERYTHING))
     }
 }
 
-/// Has sessions under way use guards as they are now: those of these names (of a settings file its
+/// Makes active sessions use guards as they are now: those of these names (for a settings file its
 /// path), or all of them if none is named.
 ///
-/// For commands that a person gives. It is called before what changes the guards.
+/// For commands that a person gives. Call it before changing the guards.
 pub fn accept(state: &Path, names: &[&str], now: Timestamp) -> io::Result<()> {
     create_private_dir(state)?;
     let names = if names.is_empty() { &[EVERYTHING] } else { names };
@@ -631,7 +632,7 @@ pub(crate) fn accepted_file(state: &Path) -> PathBuf {
     StateDir::new(state).accepted()
 }
 
-/// Returns a stamp of what is installed where no index was asked.
+/// Returns a stamp of what is installed where no index was used.
 pub(crate) fn stamp_of(installed: &InstalledHooks, state: &Path) -> u64 {
     let mut seen = Vec::new();
     for standing in &installed.hooks {
@@ -708,7 +709,7 @@ mod tests {
             check(&scene, || self.installed(), |_| Vec::new()).unwrap()
         }
 
-        /// Returns who decides as remembered, and what is told.
+        /// Returns which guards decide as remembered, and what is reported.
         fn check(&self) -> (Vec<String>, Vec<String>) {
             shown(&self.check_at(None, true, 100))
         }
@@ -727,7 +728,7 @@ mod tests {
         (Vec::new(), Vec::new())
     }
 
-    /// A change, what is done, and what is told of it.
+    /// A change: its description and the function that makes it.
     type Change = (&'static str, fn(&World));
 
     #[test]
@@ -772,7 +773,7 @@ mod tests {
             let how = format!("guard: {}", how.replace("[HOOKS]", &hooks));
             let remembered = vec!["guard (remembered)".to_owned()];
             assert_eq!(world.check(), (remembered.clone(), vec![how.clone()]));
-            // It is told once.
+            // It is reported once.
             assert_eq!(world.check(), (remembered, Vec::new()), "{how}");
             let hook = &world.check_at(None, true, 100).remembered[0];
             assert!(hook.blocks_on_failure() && hook.fault().is_none(), "{how}");
@@ -793,7 +794,7 @@ mod tests {
         assert_eq!(world.check(), none());
     }
 
-    /// As people who keep their scripts elsewhere have it.
+    /// For people who keep their scripts elsewhere.
     #[test]
     fn a_script_that_is_a_link_is_compared_by_what_it_leads_to() {
         let world = World::new();
@@ -856,7 +857,7 @@ mod tests {
         assert_eq!((after.remembered.len(), after.alarms.len()), (1, 0));
     }
 
-    /// With an index that was compared before, nothing is looked at.
+    /// With an index that was compared before, nothing is read.
     #[test]
     fn a_stamp_that_is_known_costs_no_comparison() {
         let world = World::new();

@@ -1,4 +1,4 @@
-//! `anyhook.toml`, beside each level's `hooks` folder.
+//! Reads the settings file `anyhook.toml`, next to each level's `hooks` folder.
 //!
 //! A project's settings may only tighten what the levels above allow.
 
@@ -16,14 +16,14 @@ use crate::hook::read_regular;
 use crate::places::{PROJECT_LEVEL, Places};
 use crate::problem::nearest;
 
-/// The file's name, beside each level's `hooks` folder.
+/// The file's name, next to each level's `hooks` folder.
 pub(crate) const FILE: &str = "anyhook.toml";
 
-/// A gate that blocks more often than this in one turn only burns money.
+/// A gate that blocks more often than this in one turn only wastes money.
 const STOP_CAP_DEFAULT: u32 = 8;
 const STOP_CAP_MAX: u32 = 100;
 
-/// What one file says.
+/// The contents of one file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -35,7 +35,7 @@ struct File {
     person: Option<PersonSettings>,
 }
 
-/// What a person needs for commands that loosen: the `[person]` table. Not a project's to say.
+/// Requirements for commands that loosen protection: the `[person]` table. A project cannot set it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PersonSettings {
@@ -44,11 +44,11 @@ pub struct PersonSettings {
 }
 
 impl PersonSettings {
-    /// Reads the `[person]` table of a level's folder, whatever else is wrong with the file; none if
-    /// it has none.
+    /// Reads the `[person]` table of a level's folder, whatever else is wrong with the file; `None`
+    /// if it has none.
     ///
-    /// One that cannot be read, or is misspelt, is an error with its place: whoever wrote it wanted to
-    /// be asked, so it must not count as if it were not there.
+    /// One that cannot be read, or is misspelt, is an error with its position: its author wanted to
+    /// be asked, so it must not be treated as missing.
     pub fn of_level(folder: &Path) -> Result<Option<Self>, String> {
         let path = folder.join(FILE);
         let Some(text) = read_text(&path)? else { return Ok(None) };
@@ -76,7 +76,7 @@ struct OnlyPerson {
     person: Option<PersonSettings>,
 }
 
-/// What a file can have at its top.
+/// The valid top-level keys of a file.
 const TABLES: [&str; 6] = ["stop_cap", "ask_fallback", "journal", "decisions", "notify", "person"];
 
 /// Whether a command needs a terminal.
@@ -90,13 +90,13 @@ pub enum TerminalRule {
     Required,
 }
 
-/// When a person is asked while the agent waits: the `[decisions]` table. Not a project's to say.
+/// When a person is asked while the agent waits: the `[decisions]` table. A project cannot set it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DecisionSettings {
     /// What waits for a person's answer.
     pub wait: Vec<WaitFor>,
-    /// For how long; then the agent asks in its own dialog.
+    /// For how long; afterwards the agent asks in its own dialog.
     pub wait_seconds: u64,
 }
 
@@ -110,13 +110,13 @@ impl Default for DecisionSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WaitFor {
-    /// The agent's own question for a permission.
+    /// The agent's own permission request.
     Permission,
     /// A hook that says `ask`.
     Ask,
 }
 
-/// How the journal is kept: the `[journal]` table. Not a project's to say.
+/// How the journal is kept: the `[journal]` table. A project cannot set it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct JournalSettings {
@@ -142,7 +142,7 @@ impl JournalSettings {
         u64::from(self.keep_mib) * 1024 * 1024
     }
 
-    /// Returns how large a segment may get; none is smaller than a record.
+    /// Returns how large a segment may get; at least the size of a record.
     pub fn segment_bytes(&self) -> u64 {
         u64::from(self.segment_kib.max(1)) * 1024
     }
@@ -152,7 +152,7 @@ impl JournalSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SyncMode {
-    /// When the system likes: a power cut may cost the last seconds, a crash of ours nothing.
+    /// When the system decides: a power cut may lose the last seconds, a crash of ours nothing.
     #[default]
     Never,
     /// If a hook decided something, or failed.
@@ -161,23 +161,23 @@ pub enum SyncMode {
     Always,
 }
 
-/// What becomes of an `ask` where the host cannot ask anybody.
+/// What happens to an `ask` where the host cannot ask anyone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AskFallback {
     /// The call is denied, with a reason that says how to approve it.
     #[default]
     Deny,
-    /// The call goes on as if the hook had no opinion.
+    /// The call proceeds as if the hook had no opinion.
     Pass,
 }
 
 /// The settings in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// After how many blocks in one turn a stop passes nevertheless.
+    /// After how many blocks in one turn a stop passes anyway.
     pub stop_cap: u32,
-    /// What becomes of an `ask` where the host cannot ask anybody.
+    /// What happens to an `ask` where the host cannot ask anyone.
     pub ask_fallback: AskFallback,
     /// How the journal is kept.
     pub journal: JournalSettings,
@@ -185,16 +185,16 @@ pub struct Settings {
     pub decisions: DecisionSettings,
     /// How a person is told that an agent needs them.
     pub notify: NotifySettings,
-    /// What a person needs for commands that loosen.
+    /// Requirements for commands that loosen protection.
     pub person: PersonSettings,
-    /// Files that could not be read, and values that do not count.
+    /// Files that could not be read, and values that are ignored.
     pub problems: Vec<String>,
 }
 
-/// The settings of one dispatch: read when they are first needed and not again, so that an edit in
-/// the meantime does not give one event two values of a setting.
+/// The settings of one dispatch: read when first needed and not again, so that an edit in the
+/// meantime does not give one event two values of a setting.
 ///
-/// Most events need none but the journal's, which the index tells without a file being read.
+/// Most events need only the journal's, which the index provides without a file being read.
 #[derive(Clone, Debug, Default)]
 pub struct DispatchSettings {
     journal: OnceCell<JournalSettings>,
@@ -219,7 +219,7 @@ impl DispatchSettings {
         self.journal.get().cloned().unwrap_or_else(read)
     }
 
-    /// Takes how the journal is kept from where it is known without reading; the first counts.
+    /// Sets how the journal is kept, if known without reading a file; the first value counts.
     pub(crate) fn journal_is(&self, journal: JournalSettings) {
         if self.all.get().is_none() {
             let _ = self.journal.set(journal);
@@ -228,10 +228,10 @@ impl DispatchSettings {
 }
 
 impl Settings {
-    /// Reads the files of the three levels; a file that is not there says nothing.
+    /// Reads the files of the three levels; a missing file sets nothing.
     pub fn load(places: &Places, root: Option<&Path>) -> Self {
         let project = root.map(|root| root.join(PROJECT_LEVEL));
-        // As with hooks: what others may write is not the machine's word.
+        // As with hooks: a file that others may write is not the machine's.
         let file = places.managed.join(FILE);
         let fault = file
             .exists()
@@ -254,7 +254,7 @@ impl Settings {
         };
         let folders = [managed, user];
         let (managed, user, project) = (read(managed), read(user), read(project));
-        // A lower cap lets a gate go earlier, so only a higher one is tighter.
+        // A lower cap overrides a gate earlier, so only a higher one is tighter.
         let above = match (managed.stop_cap, user.stop_cap) {
             (Some(managed), Some(user)) => managed.max(user),
             (one, other) => one.or(other).unwrap_or(STOP_CAP_DEFAULT),
@@ -264,12 +264,12 @@ impl Settings {
         if let Some(asked) = project.stop_cap.filter(|asked| *asked < above) {
             problems.push(format!("a project can only raise stop_cap: {asked} is below {above}"));
         }
-        // Denying is the tighter: a lower level may turn to it, never away from the one above.
+        // Denying is tighter: a lower level may switch to it, never away from the one above.
         let ask_fallback = match (managed.ask_fallback, user.ask_fallback, project.ask_fallback) {
             (Some(AskFallback::Deny), _, _) | (_, _, Some(AskFallback::Deny)) => AskFallback::Deny,
             (managed, user, _) => user.or(managed).unwrap_or_default(),
         };
-        // A repository must neither silence a person's notices nor run a command by them.
+        // A repository must neither silence a person's notices nor run a command through them.
         let not_its_own = [
             ("journal", "the journal", project.journal.is_some()),
             ("decisions", "decisions", project.decisions.is_some()),
@@ -279,12 +279,12 @@ impl Settings {
         for (table, what, _) in not_its_own.into_iter().filter(|(_, _, said)| *said) {
             problems.push(format!("a project cannot configure {what}: ignoring its [{table}]"));
         }
-        // The machine's word goes first: an agent may write the user's file.
+        // The machine's file takes precedence: an agent may write the user's file.
         let journal = managed.journal.or(user.journal).unwrap_or_default();
         let decisions = managed.decisions.or(user.decisions).unwrap_or_default();
         let notify = managed.notify.or(user.notify).unwrap_or_default();
-        // Requiring is the tighter: neither takes it back from the other. What cannot be read may
-        // have required it; why it cannot is among the problems already.
+        // Requiring is tighter: neither level can revoke the other's. A file that cannot be read
+        // may have required it; why it cannot be read is among the problems already.
         let requires = |level: Option<&Path>| {
             level.is_some_and(|folder| match PersonSettings::of_level(folder) {
                 Ok(person) => {
@@ -314,7 +314,7 @@ fn read_file(path: &Path, problems: &mut Vec<String>) -> Option<File> {
     })
 }
 
-/// Reads a file; none if it is not there.
+/// Reads a file; `None` if it does not exist.
 fn read_text(path: &Path) -> Result<Option<String>, String> {
     match read_regular(path) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
@@ -323,7 +323,7 @@ fn read_text(path: &Path) -> Result<Option<String>, String> {
     }
 }
 
-/// Says what is wrong with a file, and where.
+/// Describes what is wrong with a file, and where.
 fn problem_at(path: &Path, text: &str, error: &toml::de::Error) -> String {
     let place = error.span().map_or_else(String::new, |span| {
         let before = &text[..span.start.min(text.len())];
@@ -459,7 +459,7 @@ mod tests {
         assert_eq!(of(required, optional, ""), (TerminalRule::Required, 0));
         assert_eq!(of("", required, optional), (TerminalRule::Required, 1));
         assert_eq!(of("", "", required), (TerminalRule::Optional, 1));
-        // What is wrong elsewhere does not take the rule away, nor make one.
+        // An error elsewhere neither removes the rule nor adds one.
         let (wrong, with) = ("stop_kap = 3\n", format!("stop_kap = 3\n{required}"));
         assert_eq!(of("", &with, ""), (TerminalRule::Required, 1));
         assert_eq!(of("", wrong, ""), (TerminalRule::Optional, 1));

@@ -1,4 +1,4 @@
-//! What an event was about, in a few words for its record.
+//! Summarizes what an event was about, in a few words for its record.
 
 use std::borrow::Cow;
 
@@ -8,15 +8,15 @@ use anyhook_model::truncate::first_bytes;
 
 use crate::redact::without_secrets;
 
-/// What a call was about is told to this length.
+/// A summary is cut to this length.
 pub(crate) const SUMMARY_LIMIT: usize = 400;
-/// A longer text is cut before anything is done with it.
+/// A longer text is cut before it is processed.
 pub(crate) const LONG: usize = 16 * 1024;
-/// So much is shown of such a text: it still has room to say how much is not.
+/// How much of such a text is shown: this leaves room to say how much is not.
 const SHOWN: usize = SUMMARY_LIMIT - 40;
 
-/// Returns what an event is about; `cuts` tells what is missing in it. What is long is without
-/// secrets and within the limit, anything else is as it came.
+/// Returns what an event is about; `cuts` lists what is missing in it. A long text is returned
+/// without secrets and within the limit, anything else as received.
 pub(crate) fn summary(event: &Event, cuts: &[Cut<'_>]) -> Option<String> {
     let headline = event.headline()?;
     let mut missing = cuts.iter().filter(|cut| cut.role == FieldRole::Input);

@@ -4,20 +4,20 @@
 //! - `trust/copies/DIGEST/NAME/…`: the hook's folder as it was trusted, read-only;
 //! - `trust/projects/HASH/NAME-HASH.json`: one [`TrustRecord`] for each trusted hook, where HASH
 //!   stands for the path of its `hooks` folder;
-//! - `trust/repositories/HASH/PATH-HASH.json`: the same record, where HASH stands for the repository
-//!   and PATH for the hook's path in it.
+//! - `trust/repositories/HASH/PATH-HASH.json`: the same record, where HASH stands for the
+//!   repository and PATH for the hook's path in it.
 //!
-//! A hook is looked up by all paths by which its folder is or was known, and by its repository
-//! (see `repository`), so that neither moving a project nor working in a `git worktree` takes a
-//! guard away. The content decides all the same: it must be that of one of the records found. An
-//! older content does not count again, as trusting a hook replaces both of its records. Where
-//! content was trusted in an unrelated project, `anyhook trust` offers it, and nothing runs until
-//! then.
+//! A hook is looked up by all current and former paths of its folder, and by its repository (see
+//! `repository`), so that neither moving a project nor working in a `git worktree` disables a
+//! guard. The content still decides: it must match one of the records found. An older content does
+//! not become valid again, as trusting a hook replaces both of its records. Where content was
+//! trusted in an unrelated project, `anyhook trust` offers it, and nothing runs until then.
 //!
-//! A file that is not run, such as `.agents/mcp.json`, has a record and no copy: whoever uses it
-//! reads it once, and asks about what was read.
+//! A file that is not run, such as `.agents/mcp.json`, has a record and no copy: its user reads it
+//! once, and asks about what was read.
 //!
-//! Every file is written aside and renamed, so that many processes may work here at once.
+//! Every file is written under a temporary name and renamed, so that many processes may work here
+//! at once.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -49,10 +49,10 @@ const TRUST_VERSION: u32 = 2;
 const FILES_LIMIT: usize = 2_000;
 const BYTES_LIMIT: u64 = 32 * 1024 * 1024;
 const FOLDER_DEPTH_LIMIT: usize = 32;
-/// A record that is longer is not one of ours.
+/// A longer record is not one of ours.
 const RECORD_LIMIT: u64 = 1024 * 1024;
 
-/// A project's hook, or a file of it, that somebody trusted.
+/// A project's hook, or one of its files, that someone trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustRecord {
     /// The version of this file.
@@ -60,11 +60,11 @@ pub struct TrustRecord {
     /// The hook's folder in the project, or the file.
     #[serde(with = "path_text")]
     pub source: PathBuf,
-    /// What it held.
+    /// The digest of its content.
     pub digest: String,
     /// When it was trusted.
     pub at: Timestamp,
-    /// Whether the person agreed that it replaces their own hook of its name.
+    /// Whether the person agreed that it replaces their own hook of the same name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replaces: bool,
     /// The repository it is in, if that has an identity.
@@ -75,17 +75,17 @@ pub struct TrustRecord {
 /// A place in a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InRepository {
-    /// What the repository is known by.
+    /// The repository's identity.
     pub id: String,
     /// The path of the hook's folder, or the file, from the top of the working tree.
     #[serde(with = "path_text")]
     pub path: PathBuf,
 }
 
-/// Where trust in what is in one folder of a project is looked up.
+/// Where trust in the contents of one folder of a project is looked up.
 #[derive(Clone, Debug)]
 pub struct TrustPlaces {
-    /// The paths by which the folder is or was known; where it really is comes first.
+    /// The current and former paths of the folder; its real path comes first.
     folders: Vec<PathBuf>,
     /// The repository it is in, and its path there.
     repository: Option<RepositoryFolder>,
@@ -93,11 +93,12 @@ pub struct TrustPlaces {
 
 impl TrustPlaces {
     /// Returns the places for the folder `inner` (such as `.agents/hooks`) of `owner`, a folder of
-    /// the project that is really at `real_root`. `others` are paths that `owner` goes or went by.
+    /// the project whose real path is `real_root`. `others` are other current or former paths of
+    /// `owner`.
     pub fn new(owner: &Path, inner: &Path, real_root: &Path, others: &[PathBuf]) -> Self {
         let real = fs::canonicalize(owner).unwrap_or_else(|_| owner.to_owned());
         let mut folders = vec![below(&real, inner)];
-        // Also where it was before somebody put a link in its place, or took it away.
+        // Also where it was before someone replaced it with a link, or removed it.
         let others = fs::canonicalize(below(owner, inner))
             .ok()
             .into_iter()
@@ -126,7 +127,7 @@ impl TrustPlaces {
         Self { repository: None, ..self }
     }
 
-    /// Returns what the folder is known by in its repository, if it has an identity.
+    /// Returns the folder's place in its repository, if the repository has an identity.
     pub(crate) fn repository(&self) -> Option<&RepositoryFolder> {
         self.repository.as_ref()
     }
@@ -137,7 +138,7 @@ impl TrustPlaces {
     }
 }
 
-/// Joins a path that may be empty, which must not leave a slash at the end.
+/// Joins a path that may be empty, without leaving a trailing slash.
 fn below(folder: &Path, inner: &Path) -> PathBuf {
     if inner.as_os_str().is_empty() { folder.to_owned() } else { folder.join(inner) }
 }
@@ -160,11 +161,11 @@ enum RecordsIn {
 /// What is known about one name.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// Nobody trusted it.
+    /// No one trusted it.
     Never,
-    /// There is a record, and it cannot be read.
+    /// There is a record, but it cannot be read.
     Unreadable,
-    /// It was trusted; the latest comes first. With each, the file of the record.
+    /// It was trusted; the latest record comes first. With each, the file of the record.
     Trusted(Vec<(PathBuf, TrustRecord)>),
 }
 
@@ -176,7 +177,7 @@ impl KnownRecords {
             let file = store.record_in(place, name);
             match records.get(name) {
                 Some(record) => found.push((file, record.clone())),
-                // An older record elsewhere does not stand in for one that was damaged.
+                // An older record elsewhere does not replace a damaged one.
                 None if file.symlink_metadata().is_ok() => return Lookup::Unreadable,
                 None => {}
             }
@@ -201,7 +202,8 @@ impl KnownRecords {
     }
 }
 
-/// A path as text; one that is no UTF-8 as `hex:` and its bytes, which no absolute path starts with.
+/// A path as text; one that is not UTF-8 as `hex:` and its bytes, which no absolute path starts
+/// with.
 mod path_text {
     use std::ffi::OsString;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -244,17 +246,17 @@ pub enum TrustError {
     /// It could not be read or written.
     #[error("`{path}`: {error}")]
     Io {
-        /// What.
+        /// The path.
         path: PathBuf,
         /// The reason.
         error: io::Error,
     },
 }
 
-/// How a file of a project stands.
+/// The trust state of a project's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileTrust {
-    /// Nobody has trusted it.
+    /// No one has trusted it.
     Never,
     /// It was trusted with another content.
     Changed,
@@ -262,13 +264,13 @@ pub enum FileTrust {
     Trusted,
 }
 
-/// What is remembered about trusted hooks.
+/// The store of trusted hooks.
 #[derive(Clone, Debug)]
 pub struct TrustStore {
     folder: PathBuf,
 }
 
-/// A copy that waits for a person's yes. What is shown is what will run.
+/// A copy that waits for a person's approval. What is shown is what will run.
 #[derive(Debug)]
 pub struct StagedCopy {
     source: PathBuf,
@@ -280,7 +282,7 @@ pub struct StagedCopy {
 }
 
 impl StagedCopy {
-    /// Says whether the person agreed that the hook replaces their own of its name.
+    /// Sets whether the person agreed that the hook replaces their own of the same name.
     pub fn replacing(self, replaces: bool) -> Self {
         Self { replaces, ..self }
     }
@@ -299,13 +301,14 @@ impl TrustStore {
 
     /// Reads what was trusted in a folder of a project.
     ///
-    /// A record that cannot be read is left out; [`KnownRecords::lookup`] still knows of it.
+    /// A record that cannot be read is left out; [`KnownRecords::lookup`] still knows about it.
     pub(crate) fn known(&self, places: &TrustPlaces) -> io::Result<KnownRecords> {
         let mut known = KnownRecords::default();
         for folder in &places.folders {
             let mut records = BTreeMap::new();
             for record in read_records(&self.records_folder(folder))? {
-                // A file whose name was made by hand, or of another version of us, is not its record.
+                // A file with a handmade name, or one from another version of ours, is not its
+                // record.
                 let name = record.source.file_name().unwrap_or_default().to_owned();
                 records.insert(name, record);
             }
@@ -335,7 +338,7 @@ impl TrustStore {
         }
     }
 
-    /// Finds where a hook of this name was trusted with the same content, in whatever project.
+    /// Finds where a hook of this name was trusted with the same content, in any project.
     pub fn same_content(&self, staged: &StagedCopy) -> Option<TrustRecord> {
         let name = staged.source.file_name()?;
         let projects = fs::read_dir(self.folder.join("projects")).ok()?;
@@ -354,7 +357,7 @@ impl TrustStore {
             .join(record.source.file_name().unwrap_or_default())
     }
 
-    /// Copies a hook's folder aside, to be shown and then trusted.
+    /// Copies a hook's folder to a staging folder, to be shown and then trusted.
     pub fn stage(&self, source: &Path) -> Result<StagedCopy, TrustError> {
         let repository = TrustPlaces::of(&std::path::absolute(source).map_err(at(source))?)
             .in_repository(source.file_name().unwrap_or_default());
@@ -380,10 +383,10 @@ impl TrustStore {
         Ok(record)
     }
 
-    /// Says how a file of a project stands that has been read.
+    /// Returns the trust state of a project's file that has been read.
     pub fn file_trust(&self, source: &Path, content: &[u8]) -> FileTrust {
         let Ok(source) = std::path::absolute(source) else { return FileTrust::Never };
-        // What cannot be looked up is not trusted; that it was once is no longer known.
+        // What cannot be looked up is not trusted; whether it once was is no longer known.
         let Ok(known) = self.known(&TrustPlaces::of(&source)) else { return FileTrust::Changed };
         let digest = sha256_hex(content);
         match known.lookup(self, source.file_name().unwrap_or_default()) {
@@ -438,7 +441,8 @@ impl TrustStore {
             places.folders.iter().map(|folder| self.record_path(&folder.join(name))).collect();
         if let Some(place) = places.in_repository(name) {
             let file = self.repository_record(&place);
-            // Where it was trusted, it would be trusted again as soon as it is moved back.
+            // Otherwise, where it was trusted, it would be trusted again as soon as it is moved
+            // back.
             files.extend(read_record(&file).map(|record| self.record_path(&record.source)));
             files.push(file);
         }
@@ -453,7 +457,7 @@ impl TrustStore {
         Ok(was_trusted)
     }
 
-    /// Returns the folders of records that are looked at for a folder of a project.
+    /// Returns the folders of records that are checked for a folder of a project.
     pub(crate) fn watched(&self, places: &TrustPlaces) -> Vec<PathBuf> {
         let repository = places.repository.iter().map(|inside| self.repository_folder(&inside.id));
         places.folders.iter().map(|folder| self.records_folder(folder)).chain(repository).collect()
@@ -489,7 +493,7 @@ impl TrustStore {
     }
 }
 
-/// Reads the records in a folder; none if there is no such folder.
+/// Reads the records in a folder; none if it does not exist.
 fn read_records(folder: &Path) -> io::Result<Vec<TrustRecord>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -511,9 +515,10 @@ fn read_record(path: &Path) -> Option<TrustRecord> {
 }
 
 impl TrustStore {
-    /// Keeps a read-only copy of a folder, by its content. Returns the digest and the copy's folder.
+    /// Stores a read-only copy of a folder, by its content. Returns the digest and the copy's
+    /// folder.
     ///
-    /// Where the digest is known and there is a copy of it, nothing is done.
+    /// Where the digest is known and a copy of it exists, nothing is done.
     pub(crate) fn keep_copy(
         &self,
         source: &Path,
@@ -532,7 +537,7 @@ impl TrustStore {
         Ok((digest, copy))
     }
 
-    /// Moves a staged folder to where its copy is kept, unless a copy of that digest is there.
+    /// Moves a staged folder to where its copy is stored, unless a copy with that digest exists.
     fn put_copy(&self, staged: &Path, copy: &Path, digest: &str) -> Result<(), TrustError> {
         if copy.exists() && !digest_is(copy, digest) {
             make_writable(copy)?;
@@ -544,7 +549,7 @@ impl TrustStore {
         let home = copy.parent().unwrap_or(&self.folder);
         create_private_dir(home).map_err(at(home))?;
         match fs::rename(staged, copy) {
-            // Another process may have kept the same content just now: its copy is as good.
+            // Another process may have stored the same content just now: its copy is as good.
             Err(error) if !copy.exists() => return Err(at(copy)(error)),
             _ => {}
         }
@@ -552,7 +557,7 @@ impl TrustStore {
     }
 }
 
-/// Returns the path of a hook's folder as it is remembered: its parents resolved, itself not.
+/// Returns the path of a hook's folder as it is stored: its parents resolved, itself not.
 pub fn absolute(source: &Path) -> Result<PathBuf, TrustError> {
     let source = std::path::absolute(source).map_err(at(source))?;
     match (source.parent(), source.file_name()) {
@@ -571,14 +576,14 @@ pub(crate) fn short_hash(path: &Path) -> String {
     hex(&sha256(path.as_os_str().as_bytes())[..16])
 }
 
-/// One thing in a hook's folder.
+/// One entry in a hook's folder.
 enum Item {
     Folder,
     File { runnable: bool },
     Link(PathBuf),
 }
 
-/// Calls `visit` with everything in a folder, in one order on every machine.
+/// Calls `visit` with everything in a folder, in the same order on every machine.
 fn walk(
     root: &Path,
     visit: &mut dyn FnMut(&Path, &Path, &Item) -> Result<(), TrustError>,
@@ -633,7 +638,7 @@ pub(crate) fn paths(root: &Path) -> Result<Vec<PathBuf>, TrustError> {
     Ok(paths)
 }
 
-/// Returns the first thing in a folder, or the folder itself, that `wrong` finds a fault with.
+/// Returns the first entry of a folder, or the folder itself, that `wrong` finds a fault with.
 pub(crate) fn find_fault(
     root: &Path,
     wrong: impl Fn(&Path) -> Option<String>,
@@ -650,9 +655,9 @@ pub(crate) fn find_fault(
     })
 }
 
-/// Tells whether a link at `inner` points out of the folder, or takes a way that could.
+/// Returns whether a link at `inner` points out of the folder, or takes a path that could.
 ///
-/// `..` behind another link goes wherever that link leads, so a way through one is refused.
+/// `..` after another link goes wherever that link leads, so a path through one is refused.
 fn leads_out(root: &Path, inner: &Path, target: &Path) -> bool {
     let mut way = inner.parent().map(Path::to_owned).unwrap_or_default();
     let mut components = target.components().peekable();
@@ -674,12 +679,12 @@ fn leads_out(root: &Path, inner: &Path, target: &Path) -> bool {
     false
 }
 
-/// Returns the digest of a folder's content: names, bytes, run bits, links.
+/// Returns the digest of a folder's content: names, bytes, executable bits, links.
 pub fn digest(root: &Path) -> Result<String, TrustError> {
     let mut hasher = Hasher::default();
     let mut total = 0u64;
     walk(root, &mut |inner, path, item| {
-        // Lengths go first, so that no two trees give the same bytes.
+        // Lengths come first, so that no two trees give the same bytes.
         let mut field = |tag: u8, bytes: &[u8]| {
             hasher.update([tag]);
             hasher.update((bytes.len() as u64).to_le_bytes());
@@ -734,12 +739,12 @@ pub fn copy_folder(source: &Path, target: &Path) -> Result<(), TrustError> {
     })
 }
 
-/// Tells whether a folder has the content of a digest.
+/// Returns whether a folder's content has a digest.
 pub(crate) fn digest_is(folder: &Path, expected: &str) -> bool {
     digest(folder).is_ok_and(|found| found == expected)
 }
 
-/// Gives the owner write bits on folders, so that they can be emptied.
+/// Sets the owner's write bits on folders, so that they can be emptied.
 fn make_writable(root: &Path) -> Result<(), TrustError> {
     let set =
         |path: &Path| fs::set_permissions(path, Permissions::from_mode(0o755)).map_err(at(path));
@@ -747,7 +752,7 @@ fn make_writable(root: &Path) -> Result<(), TrustError> {
     walk(root, &mut |_, path, item| if matches!(item, Item::Folder) { set(path) } else { Ok(()) })
 }
 
-/// Takes the write bits away.
+/// Clears the write bits.
 fn make_read_only(root: &Path) -> Result<(), TrustError> {
     let set = |path: &Path, mode: u32| {
         fs::set_permissions(path, Permissions::from_mode(mode)).map_err(at(path))

@@ -1,13 +1,13 @@
 //! Polling, for conditions that no event reports.
 //!
-//! The last look begins after the limit: however busy the machine is, what was there in time is
+//! The last check begins after the limit: however busy the machine is, what was there in time is
 //! found.
 
 use std::convert::Infallible;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Looks until there is something; none if there is nothing by the limit.
+/// Polls until there is a value; `None` if there is none by the limit.
 pub fn poll_until<T>(
     limit: Instant,
     every: Duration,
@@ -17,7 +17,7 @@ pub fn poll_until<T>(
     found
 }
 
-/// Looks until there is something or a look fails; none if there is nothing by the limit.
+/// Polls until there is a value or a check fails; `None` if there is none by the limit.
 pub fn try_poll_until<T, E>(
     limit: Instant,
     every: Duration,
@@ -30,7 +30,7 @@ pub fn try_poll_until<T, E>(
     })
 }
 
-/// Looks until there is something or a look fails, however long that takes.
+/// Polls until there is a value or a check fails, however long that takes.
 pub fn try_poll<T, E>(
     every: Duration,
     mut look: impl FnMut() -> Result<Option<T>, E>,

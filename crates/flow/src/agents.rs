@@ -1,14 +1,15 @@
-//! Every agent somebody has heard of, and what it does.
+//! The registry of all known agents and their states.
 //!
-//! Several sources tell of one agent, late, twice or out of order. What they say is weighed here
-//! once: native hook events are the truth in the order they come; notifications, logs and the
-//! process are second-hand. A *rest* is the time an agent waits for a person, from the last thing
-//! it did to the next: everything that is done about it is keyed by it, so that two sources that
-//! tell of one rest are one.
+//! Several sources report on one agent, late, twice or out of order. Their reports are weighed
+//! here, in one place: native hook events are authoritative in the order they arrive;
+//! notifications, logs and the process are second-hand. A *rest* is the time an agent waits for a
+//! person, from the last thing it did to the next. Everything done about a rest is keyed by it, so
+//! two sources that report the same rest count as one.
 //!
-//! Hook processes run side by side and write their records when they end, which may be long after
-//! the event: [`Progress`] tells which of them are overtaken. What we type ourselves is no sign of
-//! life: until the agent reacts, another source that calls it idle may mean the rest before.
+//! Hook processes run in parallel and write their records when they end, which may be long after
+//! the event: [`Progress`] determines which of them are overtaken. What we type ourselves is not a
+//! sign of life: until the agent reacts, another source that reports it as idle may mean the
+//! previous rest.
 
 use std::collections::BTreeMap;
 
@@ -20,36 +21,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::names;
 
-/// An agent that is over is forgotten after so long.
+/// An agent that has ended is forgotten after this time.
 const FORGET_AFTER: SignedDuration = SignedDuration::from_hours(24);
 
-/// So many agents are remembered at most; those that are over go first, then the most silent.
+/// Maximum number of remembered agents; those that have ended are dropped first, then those silent
+/// for longest.
 const REMEMBERED: usize = 10_000;
 
-/// An agent, as far as it is known.
+/// What is known about an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
-    /// What it does.
+    /// Its current state.
     pub state: AgentState,
-    /// Where that is known from.
+    /// The source of that state.
     pub source: StateSource,
-    /// Since when it does it.
+    /// Since when it is in that state.
     pub since: Timestamp,
     /// When it was last seen.
     pub seen: Timestamp,
-    /// Counts what it did: a rest is named by the number before it.
+    /// Counts its activities: a rest is identified by the number of the activity before it.
     pub activity: u64,
-    /// Whether its host's own events are heard, so that guesses need not be made.
+    /// Whether its host's own events are received, so that no guesses are needed.
     #[serde(default)]
     pub hooked: bool,
-    /// Whether it has only just started, so that its idleness is no rest.
+    /// Whether it has only just started, so that being idle is not a rest.
     #[serde(default)]
     pub fresh: bool,
     /// Its host.
     pub host: Option<String>,
     /// Its session.
     pub session: Option<String>,
-    /// Its working folder.
+    /// Its working directory.
     pub work_dir: Option<String>,
     /// The project.
     pub project: Option<String>,
@@ -60,28 +62,29 @@ pub struct Agent {
     /// The digest of the call.
     #[serde(default)]
     pub call: Option<String>,
-    /// The subagent that does it or asks, where it is not the agent itself.
+    /// The subagent that runs the tool or asks, if it is not the agent itself.
     #[serde(default)]
     pub subagent: Option<String>,
-    /// What it asks the person on its screen, where that can be answered by keys.
+    /// What it asks the person on its screen, if that can be answered with keys.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<AgentQuestion>,
-    /// Whether its host has asked for a permission by the prompt it is at.
+    /// Whether its host has requested a permission through the prompt it is at.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asked: bool,
     /// Its process.
     pub process: Option<ProcessName>,
     /// The log file its host writes.
     pub log: Option<String>,
-    /// The name people know it by; none where it was started with an id that somebody chose.
+    /// Its display name; `None` if it was started with an id that someone chose.
     #[serde(default)]
     pub name: Option<String>,
-    /// How far its own events have come.
+    /// How far its own events have advanced.
     #[serde(default, skip_serializing_if = "Progress::is_none")]
     pub progress: Progress,
 }
 
-/// How far an agent's own events have come: one that happened earlier and is told later is overtaken.
+/// How far an agent's own events have advanced: one that happened earlier but is reported later is
+/// overtaken.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// When its turn last began or ended.
@@ -90,20 +93,20 @@ pub struct Progress {
     /// When it or one of its subagents last began something, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     steps: Vec<(Option<String>, Timestamp)>,
-    /// Calls that ended, or were seen to run after a prompt, and when, the latest last.
+    /// Calls that ended, or were seen to run after a prompt, and when; the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ended: Vec<(String, Timestamp)>,
     /// When we typed something that it has not reacted to yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     typed: Option<Timestamp>,
-    /// Whether its own events said that its turn is over, and nothing was heard of it since.
+    /// Whether its own events reported that its turn is over, with nothing heard from it since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     rests: bool,
 }
 
-/// So many ended calls are remembered.
+/// Maximum number of ended calls that are remembered.
 const ENDED: usize = 32;
-/// So many subagents are told apart.
+/// Maximum number of subagents that are told apart.
 const STEPS: usize = 16;
 
 impl Progress {
@@ -111,24 +114,24 @@ impl Progress {
         *self == Self::default()
     }
 
-    /// Tells whether a prompt that an event of the host tells of has been answered since: its call
-    /// has ended, or whoever asked went on.
+    /// Returns whether a prompt reported by a host event has been answered since: its call has
+    /// ended, or the agent that asked has continued.
     fn is_past_prompt(&self, report: &AgentReport, at: Timestamp) -> bool {
         let has_ended =
             |(call, when): &(String, Timestamp)| report.call.as_ref() == Some(call) && *when >= at;
         self.is_past_step(report, at) || self.ended.iter().any(has_ended)
     }
 
-    /// Tells whether the same agent or subagent began something, or its turn began or ended, after
-    /// that time.
+    /// Returns whether the same agent or subagent began something, or its turn began or ended,
+    /// after that time.
     fn is_past_step(&self, report: &AgentReport, at: Timestamp) -> bool {
         let went_on =
             |(who, when): &(Option<String>, Timestamp)| *who == report.subagent && *when > at;
         self.is_past_turn(at) || self.steps.iter().any(went_on)
     }
 
-    /// Tells whether anything of the agent was told that came after that time. What names no call
-    /// may be about any that has ended since.
+    /// Returns whether anything was reported about the agent that happened after that time. A
+    /// report that names no call may be about any call that has ended since.
     fn is_past_anything(&self, report: &AgentReport, at: Timestamp) -> bool {
         self.is_past_step(report, at) || self.ended.iter().any(|(_, when)| *when > at)
     }
@@ -137,12 +140,12 @@ impl Progress {
         self.turn.is_some_and(|turn| turn > at)
     }
 
-    /// Tells whether we typed something after that time that it has not reacted to.
+    /// Returns whether we typed something after that time that it has not reacted to.
     fn is_past_typing(&self, at: Timestamp) -> bool {
         self.typed.is_some_and(|typed| typed > at)
     }
 
-    /// Takes in an event that counts.
+    /// Records an event that counts.
     fn hear(&mut self, report: &AgentReport, says: StateClaim, at: Timestamp) {
         let is_own =
             matches!(report.source, StateSource::Hook | StateSource::Log | StateSource::Screen);
@@ -162,15 +165,15 @@ impl Progress {
         match says {
             StateClaim::Begins => self.turn = Some(later(self.turn)),
             StateClaim::Is(state) if !matches!(state, AgentState::Prompting(_)) => {
-                // One that was overtaken tells of a rest that is over.
+                // An overtaken event is about a rest that is over.
                 if !self.is_past_step(report, at) {
                     self.rests = state == AgentState::Idle;
                 }
                 self.turn = Some(later(self.turn));
-                // What it says of the time before it was typed to is no reaction.
+                // What it reports about the time before we typed is not a reaction.
                 self.typed.take_if(|typed| *typed <= at);
             }
-            // One that runs has been answered as well.
+            // A call that runs has been answered as well.
             StateClaim::Works if report.call_ended || is_running_call => {
                 if let Some(call) = &report.call {
                     let known = self.ended.iter().find(|(known, _)| known == call);
@@ -197,7 +200,7 @@ fn keep_last<T>(list: &mut Vec<T>, one: T, most: usize) {
 }
 
 impl Agent {
-    /// Returns when something was typed to it by us that it has not reacted to yet.
+    /// Returns when we last typed something that it has not reacted to yet.
     pub fn typed_unanswered(&self) -> Option<Timestamp> {
         self.progress.typed
     }
@@ -208,12 +211,12 @@ impl Agent {
     }
 }
 
-/// What an event did to an agent.
+/// The effect of an event on an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
-    /// It does something else now.
+    /// Its state changed.
     Changed,
-    /// It does what it did.
+    /// Its state stays the same.
     Same,
     /// The event does not count.
     Dropped(DropReason),
@@ -223,24 +226,25 @@ pub enum Applied {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DropReason {
-    /// A better source has told something newer.
+    /// A better source has reported something newer.
     Late,
-    /// The agent is at a prompt or its turn failed, which outranks that it is idle.
+    /// The agent is at a prompt or its turn failed; both take precedence over idle.
     Outranked,
-    /// The agent is over; only its host can bring it back.
+    /// The agent has ended; only its host can bring it back.
     Over,
     /// It is about another process than the agent's.
     OtherProcess,
-    /// It is about another session than the agent's, which nothing else is known of.
+    /// It is about a different session than the agent's, and nothing else is known about that
+    /// session.
     OtherSession,
-    /// It is only likely, and the host itself will tell: a stop gate may be at work.
+    /// It is only likely, and the host itself will report it: a stop gate may be running.
     Unsure,
-    /// It tells of the rest that the agent's own events have told of.
+    /// It reports the rest that the agent's own events have already reported.
     SameRest,
 }
 
 impl DropReason {
-    /// Returns it in words.
+    /// Returns it as text.
     pub fn words(self) -> &'static str {
         match self {
             Self::Late => "a more reliable source has newer information",
@@ -282,18 +286,18 @@ impl Agents {
         self.by_id.iter()
     }
 
-    /// Returns how many there are.
+    /// Returns the number of agents.
     pub fn len(&self) -> usize {
         self.by_id.len()
     }
 
-    /// Tells whether there is none.
+    /// Returns whether there are no agents.
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
 
-    /// Returns an event with another id if it comes from an agent inside an agent, which inherits
-    /// the id it was given; the inner one is known by its host and session.
+    /// Returns the event with a different id if it comes from an agent inside an agent, which
+    /// inherits the outer agent's id; the inner one is identified by its host and session.
     pub fn of_inner_agent(&self, event: &BusEvent) -> Option<BusEvent> {
         let report = event.report()?;
         let (host, session) = (report.host.as_deref()?, report.session.as_deref()?);
@@ -302,7 +306,7 @@ impl Agents {
         if (known_host, known_session) == (host, session) {
             return None;
         }
-        // A process that begins another session is no inner agent.
+        // A process that begins another session is not an inner agent.
         if report.fresh && (outer.process.is_none() || report.process == outer.process) {
             return None;
         }
@@ -314,9 +318,9 @@ impl Agents {
         Some(inner)
     }
 
-    /// Takes in what happened to an agent; `now` is when it was heard of.
+    /// Applies an event to the agent it is about; `now` is when it was received.
     ///
-    /// What is about no agent changes nothing and gives none.
+    /// An event that is not about an agent changes nothing and returns `None`.
     pub fn hear(&mut self, event: &BusEvent, now: Timestamp) -> Option<Applied> {
         let report = event.report()?;
         let says = says(event)?;
@@ -332,7 +336,7 @@ impl Agents {
         if !matches!(heard, Applied::Dropped(_)) {
             agent.learn(report);
         }
-        // An event of the host that changes nothing has happened all the same.
+        // A host event that changes nothing has still happened.
         if report.source == StateSource::Hook || !matches!(heard, Applied::Dropped(_)) {
             agent.progress.hear(report, says, at);
         }
@@ -340,8 +344,8 @@ impl Agents {
         Some(heard)
     }
 
-    /// Returns an event with the id of the agent that is called by the name in its place: whoever
-    /// tells of an agent by hand knows it by its name.
+    /// Returns the event with the agent's id in place of its name: someone who reports about an
+    /// agent by hand knows it by its name.
     pub fn of_name(&self, event: &BusEvent) -> Option<BusEvent> {
         let report = event.report()?;
         let is_by_hand = report.host.is_none() && report.session.is_none();
@@ -359,7 +363,7 @@ impl Agents {
         Some(meant)
     }
 
-    /// Gives an agent a name by its host and folder, if nobody gave it an id or a name.
+    /// Names an agent after its host and folder, if no one gave it an id or a name.
     pub fn name_by_default(&mut self, id: &str) {
         let Some(agent) = self.by_id.get(id).filter(|agent| agent.name.is_none()) else { return };
         let (Some(host), Some(session)) = (&agent.host, &agent.session) else { return };
@@ -373,14 +377,14 @@ impl Agents {
         self.rename(id, &name);
     }
 
-    /// Gives an agent another name.
+    /// Renames an agent.
     pub fn rename(&mut self, id: &str, name: &str) {
         if let Some(agent) = self.by_id.get_mut(id) {
             agent.name = Some(name.to_owned());
         }
     }
 
-    /// Forgets agents that have long been over, and the most silent if there are too many.
+    /// Forgets agents that ended long ago, and those silent for longest if there are too many.
     fn make_room(&mut self, now: Timestamp) {
         self.by_id.retain(|_, agent| {
             !agent.state.is_over() || now.duration_since(agent.seen) < FORGET_AFTER
@@ -397,16 +401,16 @@ impl Agents {
     }
 }
 
-/// What an event says of an agent's state.
+/// What an event says about an agent's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StateClaim {
-    /// A person told it something to do.
+    /// A person gave it something to do.
     Begins,
-    /// It did something, and works.
+    /// It did something, and is working.
     Works,
     /// It is in that state.
     Is(AgentState),
-    /// It is there.
+    /// It is alive.
     Lives,
 }
 
@@ -422,7 +426,7 @@ fn says(event: &BusEvent) -> Option<StateClaim> {
         BusEvent::AgentFailed(failed) => StateClaim::Is(AgentState::Failed(failed.kind)),
         BusEvent::AgentExited(_) => StateClaim::Is(AgentState::Exited),
         BusEvent::AgentGone(_) => StateClaim::Is(AgentState::Gone),
-        // What it says of its work is no state.
+        // What it says about its work is not a state.
         BusEvent::AgentSignal(_) => StateClaim::Lives,
         _ => return None,
     })
@@ -472,8 +476,8 @@ impl Agent {
         if self.state.is_over() && !is_first_hand {
             return Applied::Dropped(DropReason::Over);
         }
-        // Hook processes run side by side: the one of the last stop may tell after the end.
-        // One that begins anew does so whatever the clock says.
+        // Hook processes run in parallel: the one of the last stop may report after the end. An
+        // agent that starts again does so whatever the clock says.
         let begins = report.fresh || says == StateClaim::Begins;
         if self.state.is_over() && at < self.since && !begins {
             return Applied::Dropped(DropReason::Late);
@@ -481,14 +485,15 @@ impl Agent {
         if report.likely && self.hooked {
             return Applied::Dropped(DropReason::Unsure);
         }
-        // A log is written and read when there is time for it: what it tells may be long over.
+        // A log is written and read with a delay: what it reports may be long over.
         if report.source == StateSource::Log && at <= self.since {
             return Applied::Dropped(DropReason::Late);
         }
         if self.is_overtaken(report, says, at) {
             return Applied::Dropped(DropReason::Late);
         }
-        // We typed something since its own events told of a rest, and its log tells of that rest now.
+        // We typed something since its own events reported a rest, and its log reports that rest
+        // only now.
         let is_log_of_rest =
             report.source == StateSource::Log && says == StateClaim::Is(AgentState::Idle);
         if is_log_of_rest && self.progress.rests && self.state == AgentState::Working {
@@ -501,27 +506,27 @@ impl Agent {
             {
                 Applied::Dropped(DropReason::Outranked)
             }
-            // Some hosts tell of a failed turn first and then that it is over.
+            // Some hosts report a failed turn first and then that it is over.
             StateClaim::Is(AgentState::Idle)
                 if matches!(self.state, AgentState::Failed(_)) && !report.fresh =>
             {
                 Applied::Dropped(DropReason::Outranked)
             }
             StateClaim::Is(AgentState::Failed(kind)) if self.fresh => {
-                // It tried: a rest of its own, even if nobody saw it work.
+                // It tried: this is a rest of its own, even if no one saw it work.
                 self.activity += 1;
                 self.fresh = false;
                 self.become_state(AgentState::Failed(kind), report, at)
             }
             StateClaim::Is(AgentState::Prompting(kind)) => self.prompt(kind, report, at),
             StateClaim::Is(AgentState::Idle) if is_at_prompt => {
-                // The host says that the turn is over, so somebody answered.
+                // The host says that the turn is over, so someone answered.
                 self.activity += 1;
                 self.become_state(AgentState::Idle, report, at)
             }
             StateClaim::Is(state) => self.become_state(state, report, at),
-            // Another call that ran beside it has ended or was answered, or the same one when it was
-            // called before, or another subagent does something: the prompt still stands.
+            // Another call that ran in parallel has ended or was answered, or an earlier one of the
+            // same call, or another subagent does something: the prompt is still open.
             StateClaim::Works
                 if is_at_prompt
                     && (report.call_ended
@@ -539,7 +544,7 @@ impl Agent {
         }
     }
 
-    /// Tells whether the host itself has told of something that came after what is told now.
+    /// Returns whether the host itself has reported something that happened after this report.
     fn is_overtaken(&self, report: &AgentReport, says: StateClaim, at: Timestamp) -> bool {
         let is_hook = report.source == StateSource::Hook;
         match says {
@@ -551,15 +556,15 @@ impl Agent {
             {
                 self.progress.is_past_anything(report, at)
             }
-            // Whoever is about to begin says so whatever the clock says.
+            // An agent that is about to begin says so whatever the clock says.
             StateClaim::Is(AgentState::Idle) if !report.fresh => {
                 self.progress.is_past_step(report, at) || self.progress.is_past_typing(at)
             }
             StateClaim::Works if is_hook || report.source == StateSource::Log => {
                 self.progress.is_past_turn(at)
             }
-            // The screen tells when it last showed a dialog that is gone. If the agent is at another
-            // prompt since, or at none, that is known already.
+            // The screen reports when it last showed a dialog that is gone. If the agent has been
+            // at another prompt since, or at none, that is known already.
             StateClaim::Works if report.source == StateSource::Screen => {
                 !matches!(self.state, AgentState::Prompting(_)) || self.since > at
             }
@@ -567,14 +572,14 @@ impl Agent {
         }
     }
 
-    /// A prompt is something the agent did, and a rest of its own.
+    /// A prompt is an activity of the agent, and a rest of its own.
     fn prompt(&mut self, kind: PromptType, report: &AgentReport, at: Timestamp) -> Applied {
         if let AgentState::Prompting(shown) = self.state {
-            // A question asks for a permission, too, and is told of again by notifications.
+            // A question also asks for a permission, and notifications report it again.
             let is_known = shown == kind
                 || shown != PromptType::Other
                     && (kind == PromptType::Permission || kind == PromptType::Other);
-            // What another source saw first is the prompt that the host tells of now.
+            // What another source saw first is the prompt that the host reports now.
             let is_same = report.source != StateSource::Hook
                 || self.source > StateSource::Hook
                 || self.is_same_call(report);
@@ -590,17 +595,17 @@ impl Agent {
         Applied::Changed
     }
 
-    /// Tells whether its host told of what it does now, and that it began after that time.
+    /// Returns whether its host reported its current state, and that it began after that time.
     fn is_told_since(&self, at: Timestamp) -> bool {
         self.source <= StateSource::Hook && at < self.since
     }
 
-    /// Tells whether it is known to be about another call than the one that is shown.
+    /// Returns whether the report is known to be about a different call than the current one.
     fn is_other_call(&self, report: &AgentReport) -> bool {
         matches!((&self.call, &report.call), (Some(shown), Some(told)) if shown != told)
     }
 
-    /// Tells whether a prompt is about the call that is shown.
+    /// Returns whether a prompt is about the current call.
     fn is_same_call(&self, report: &AgentReport) -> bool {
         match (&self.call, &report.call) {
             (Some(one), Some(other)) => one == other,
@@ -622,7 +627,7 @@ impl Agent {
                 self.set(state, report, at);
                 Applied::Changed
             }
-            // Its command runs, so somebody answered.
+            // Its command runs, so someone answered.
             StateClaim::Works if matches!(self.state, AgentState::Prompting(_)) => {
                 if self.call.is_some() && self.call != report.call {
                     return Applied::Same;
@@ -651,7 +656,7 @@ impl Agent {
             self.fresh = true;
         }
         if state == AgentState::Idle || state.is_over() {
-            // Whatever it did or asked before is over, also where the source does not say so.
+            // Whatever it did or asked before is over, even if the source does not say so.
             self.tool = None;
             self.about = None;
             self.call = None;
@@ -660,7 +665,7 @@ impl Agent {
         }
     }
 
-    /// Takes over what a report tells beside the state.
+    /// Copies everything but the state from a report.
     fn learn(&mut self, report: &AgentReport) {
         self.hooked |= report.source == StateSource::Hook;
         let keep = |known: &mut Option<String>, told: &Option<String>| {
@@ -676,11 +681,11 @@ impl Agent {
         if report.process.is_some() {
             self.process.clone_from(&report.process);
         }
-        // A call is over when its end is told, or the next event does not name it; a dialog when the
-        // screen shows another or none.
+        // A call is over when its end is reported, or the next event does not name it; a dialog
+        // when the screen shows another or none.
         let is_prompting = matches!(self.state, AgentState::Prompting(_));
         if report.source == StateSource::Screen && is_prompting {
-            // The screen names no call: it shows in its own words what the last one waits for.
+            // The screen names no call: it describes in its own words what the last one waits for.
             keep(&mut self.about, &report.about);
         } else if report.source <= StateSource::Hook || report.source == StateSource::Screen {
             let goes_on = |text: &Option<String>| text.clone().filter(|_| !report.call_ended);

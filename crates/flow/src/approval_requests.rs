@@ -1,4 +1,5 @@
-//! What waits for a person, and what became of it. The first answer wins.
+//! Approval requests: what waits for a person's decision, and how it was resolved. The first answer
+//! wins.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +14,23 @@ use anyhook_model::{ApprovalRequest, BusEvent, RecordId, Resolution, StateSource
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// What was decided is remembered for so long: whoever waited may ask again.
+/// Resolved requests are remembered for this time: the process that waited may ask again.
 const REMEMBER: SignedDuration = SignedDuration::from_hours(24);
-/// So many that are decided are remembered at most.
+/// Maximum number of resolved requests that are remembered.
 const REMEMBERED: usize = 1000;
-/// So many may be open at once.
+/// Maximum number of open requests.
 pub const OPEN_AT_ONCE: usize = 10_000;
 
 /// The option that lets a call run.
 pub const ALLOW: &str = "allow";
 
-/// What an agent asks for is told to this length.
+/// Maximum length of a question that an agent asks.
 const QUESTION_LIMIT: usize = 1000;
 
-/// A call is known by so much of its digest.
+/// Length of the digest prefix that identifies a call.
 const CALL_DIGEST: usize = 32;
 
-/// Returns the event that the call an inquiry is about runs: somebody allowed it elsewhere.
+/// Returns the event that the call of an approval request is running: someone allowed it elsewhere.
 pub fn call_runs(inquiry: &ApprovalRequest, now: Timestamp) -> BusEvent {
     let digest = inquiry.digest.as_deref();
     BusEvent::AgentWorking(AgentReport {
@@ -43,8 +44,8 @@ pub fn call_runs(inquiry: &ApprovalRequest, now: Timestamp) -> BusEvent {
     })
 }
 
-/// Every inquiry, by id. Those that are open stand apart: every event of an agent is held against
-/// them.
+/// Every approval request, by id. Open ones are kept separately: every event of an agent is checked
+/// against them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequests {
     open: BTreeMap<RecordId, HeldRequest>,
@@ -54,25 +55,25 @@ pub struct ApprovalRequests {
     standing: BTreeMap<RecordId, StandingAnswer>,
 }
 
-/// An inquiry and what became of it.
+/// An approval request and its resolution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldRequest {
     /// What is asked.
     pub inquiry: ApprovalRequest,
-    /// How it ended; none while it is open.
+    /// How it was resolved; `None` while it is open.
     pub resolution: Option<Resolution>,
     /// Who claimed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Claim>,
 }
 
-/// Why an answer does not count.
+/// Why an answer is not accepted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AnswerError {
     /// There is no such decision.
     #[error("there is no decision `{0}`")]
     Unknown(String),
-    /// Several begin like that.
+    /// Several begin with this text.
     #[error("`{0}` matches several decisions: {1}")]
     Ambiguous(String, String),
     /// There is no such option.
@@ -87,14 +88,14 @@ pub enum AnswerError {
 }
 
 impl AnswerError {
-    /// Tells that a text names all of these.
+    /// Returns the error that a text matches all of these ids.
     pub fn ambiguous<'all>(text: &str, ids: impl Iterator<Item = &'all RecordId>) -> Self {
         let ids: Vec<&str> = ids.map(RecordId::as_str).collect();
         Self::Ambiguous(text.to_owned(), ids.join(", "))
     }
 }
 
-/// Returns how a decision ended, in words.
+/// Describes how a decision was resolved.
 pub fn ended(resolution: &Resolution) -> String {
     match (&resolution.choice, resolution.ending) {
         (Some(choice), ApprovalEnding::Chosen) => {
@@ -130,7 +131,7 @@ impl ApprovalRequests {
         self.open.values().map(|held| &held.inquiry)
     }
 
-    /// Returns the open ones about an agent.
+    /// Returns the open requests about an agent.
     pub fn open_about<'all>(
         &'all self,
         agent: &'all str,
@@ -138,7 +139,7 @@ impl ApprovalRequests {
         self.open().filter(move |inquiry| inquiry.agent == agent)
     }
 
-    /// Takes in a new one; one that is already there stays as it is. Tells whether it is new.
+    /// Adds a new request; an existing one stays as it is. Returns whether it is new.
     pub fn add(&mut self, inquiry: &ApprovalRequest, now: Timestamp) -> bool {
         if self.get(&inquiry.id).is_some() {
             return false;
@@ -149,7 +150,7 @@ impl ApprovalRequests {
         true
     }
 
-    /// Adds options that an open one does not have.
+    /// Adds the options that an open request does not have yet.
     pub fn add_options(&mut self, id: &RecordId, options: &[Choice]) {
         let Some(held) = self.open.get_mut(id) else { return };
         let known = &mut held.inquiry.options;
@@ -160,7 +161,7 @@ impl ApprovalRequests {
         }
     }
 
-    /// Takes in what became of one. Tells whether it is the first answer.
+    /// Resolves a request. Returns whether this is the first answer.
     pub fn end(&mut self, resolution: &Resolution) -> bool {
         let Some(mut held) = self.open.remove(&resolution.id) else { return false };
         held.resolution = Some(resolution.clone());
@@ -168,7 +169,7 @@ impl ApprovalRequests {
         true
     }
 
-    /// Reads a person's answer: an id or the beginning of one, an option's number or name.
+    /// Reads a person's answer: an id or a prefix of one, an option's number or name.
     pub fn answer(
         &self,
         id: &str,
@@ -205,14 +206,14 @@ impl ApprovalRequests {
         })
     }
 
-    /// Says that an open one is somebody's to make, or nobody's.
+    /// Sets or clears who has claimed an open request.
     pub fn claim(&mut self, id: &RecordId, claim: Option<&Claim>) {
         if let Some(held) = self.open.get_mut(id) {
             held.claimed = claim.cloned();
         }
     }
 
-    /// Tells why an answer cannot stand for the rest of the session, if it cannot.
+    /// Returns why an answer cannot stand for the rest of the session, if so.
     pub fn may_stand(&self, resolution: &Resolution) -> Result<(), &'static str> {
         let Some(held) = self.open.get(&resolution.id) else { return Err("it is not open") };
         let is_call = matches!(held.inquiry.kind, ApprovalKind::Permission | ApprovalKind::Ask);
@@ -225,7 +226,7 @@ impl ApprovalRequests {
         Ok(())
     }
 
-    /// Lets the answer of a decision stand, for a session.
+    /// Makes the answer to a decision stand for a session.
     pub fn let_stand(&mut self, resolution: &Resolution, session: Option<&str>) {
         let Some(held) = self.get(&resolution.id) else { return };
         let inquiry = &held.inquiry;
@@ -246,13 +247,13 @@ impl ApprovalRequests {
         self.standing.insert(standing.id.clone(), standing);
     }
 
-    /// Returns the answers that stand.
+    /// Returns the standing answers.
     pub fn standing(&self) -> impl Iterator<Item = &StandingAnswer> {
         self.standing.values()
     }
 
-    /// Returns the answer that stands for an inquiry: of the same agent and session, about exactly
-    /// the same call. A hook's question must be the same, too: it may be another hook's.
+    /// Returns the answer that stands for a request: same agent and session, exactly the same call.
+    /// For a hook's request, the question must be the same, too: it may be from another hook.
     pub fn standing_for(
         &self,
         inquiry: &ApprovalRequest,
@@ -270,26 +271,27 @@ impl ApprovalRequests {
         })
     }
 
-    /// Counts that a standing answer was given.
+    /// Counts a use of a standing answer.
     pub fn count_use(&mut self, id: &RecordId) {
         if let Some(standing) = self.standing.get_mut(id) {
             standing.used += 1;
         }
     }
 
-    /// Ends a standing answer. Tells whether there was one.
+    /// Revokes a standing answer. Returns whether there was one.
     pub fn revoke(&mut self, id: &RecordId) -> bool {
         self.standing.remove(id).is_some()
     }
 
-    /// Ends the standing answers of an agent that are not of this session; all, if there is none.
+    /// Removes the standing answers of an agent that do not belong to this session; all of them if
+    /// it is `None`.
     pub fn end_standing(&mut self, agent: &str, session: Option<&str>) {
         self.standing.retain(|_, standing| {
             standing.agent != agent || session.is_some() && standing.session.as_deref() == session
         });
     }
 
-    /// Finds one by its id or the beginning of it; an open one before those that are made.
+    /// Finds a request by its id or a prefix of it; open ones take precedence over resolved ones.
     pub fn find(&self, id: &str) -> Result<&HeldRequest, AnswerError> {
         if let Some(held) = self.get(&RecordId::from_text(id)) {
             return Ok(held);
@@ -305,7 +307,7 @@ impl ApprovalRequests {
         self.open().filter_map(|inquiry| inquiry.until).min()
     }
 
-    /// Returns the ends of those whose time is over.
+    /// Returns the resolutions of the requests that have expired.
     pub fn expired(&self, now: Timestamp) -> Vec<Resolution> {
         let is_over = |inquiry: &&ApprovalRequest| inquiry.until.is_some_and(|until| until <= now);
         self.open()
@@ -328,7 +330,7 @@ impl ApprovalRequests {
     }
 }
 
-/// Returns the one decision that `text` names, or why there is none.
+/// Returns the one decision that `text` names, or the error that there is none or several.
 pub fn single_match<'all>(
     found: PrefixMatch<&'all HeldRequest>,
     text: &str,
@@ -342,7 +344,7 @@ pub fn single_match<'all>(
     }
 }
 
-/// Reads what was chosen: the name of an option, or the answers to the agent's questions.
+/// Reads the choice: the name of an option, or the answers to the agent's questions.
 fn chosen(
     inquiry: &ApprovalRequest,
     choice: &str,
@@ -376,8 +378,8 @@ fn chosen(
     }
 }
 
-/// Reads the answer to one question: numbers or names of its options, by commas where it may be
-/// several, or free text.
+/// Reads the answer to one question: numbers or names of its options, separated by commas if
+/// several are allowed, or free text.
 fn answer_to(
     inquiry: &ApprovalRequest,
     question: &AgentQuestion,
@@ -413,7 +415,7 @@ fn no_such_choice(inquiry: &ApprovalRequest, choice: &str, options: &[Choice]) -
     AnswerError::NoSuchChoice(inquiry.id.clone(), choice.to_owned(), listed(options))
 }
 
-/// Returns how an inquiry ends that nobody answered.
+/// Returns the resolution of a request that no one answered.
 pub fn without_answer(
     inquiry: &ApprovalRequest,
     ending: ApprovalEnding,
@@ -440,7 +442,7 @@ pub fn without_answer(
     }
 }
 
-/// Returns the inquiry an agent makes itself by asking for a person.
+/// Returns the approval request for an agent that asks for a person itself.
 pub fn escalation(signal: &AgentSignal, id: RecordId, now: Timestamp) -> ApprovalRequest {
     ApprovalRequest {
         id,
@@ -463,7 +465,7 @@ pub fn escalation(signal: &AgentSignal, id: RecordId, now: Timestamp) -> Approva
     }
 }
 
-/// Returns options as people see them: `1 allow, 2 deny`.
+/// Lists options for people: `1 allow, 2 deny`.
 pub fn listed(options: &[Choice]) -> String {
     let numbered: Vec<String> = options
         .iter()

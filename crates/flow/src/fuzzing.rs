@@ -1,4 +1,4 @@
-//! What the fuzz targets call: takes any bytes and must come back.
+//! Fuzz target entry points: take any bytes and must return.
 
 use anyhook_model::pipeline::{PipelinePlan, StepWork};
 use anyhook_model::{RecordId, reaction::Reactions};
@@ -10,7 +10,7 @@ use crate::runbook::{
 /// Values that must never be part of a command.
 const VALUES: [&str; 2] = ["'\"; touch gone; $(touch gone)", "other"];
 
-/// Reads bytes as a runbook of every format, and plans what comes of them.
+/// Reads bytes as a runbook in every format, and makes plans from what could be read.
 pub fn runbook(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for (format, _) in RunbookFormat::ALL {
@@ -34,7 +34,7 @@ pub fn runbook(data: &[u8]) {
     }
 }
 
-/// Plans a pipeline with one value for everything.
+/// Plans a pipeline with one value for every variable.
 fn planned(
     runbook: &Runbook,
     pipeline: &PipelineDefinition,
@@ -55,7 +55,7 @@ fn planned(
     plan(runbook, &pipeline.name.text, &asked)
 }
 
-/// Looks whether findings are about places of the text.
+/// Asserts that findings point into the text.
 pub fn places_are_in(text: &str, findings: &[Finding]) {
     for span in findings.iter().filter_map(|finding| finding.span.as_ref()) {
         assert!(span.start <= span.end && span.end <= text.len(), "{span:?}");

@@ -1,7 +1,8 @@
-//! What outlives one event: the states of agents, and what waits for a person.
+//! State that outlives one event: agents, pipelines, and requests that wait for a person.
 //!
 //! Pure: `(state, event) → (state, effects)`. Nothing here reads a clock, a file or the
-//! environment; the daemon does what is in the [outbox] and tells those who wait of the [effects](Effects).
+//! environment; the daemon carries out what is in the [outbox] and sends the
+//! [effects](StateEffects) to connected clients.
 
 pub mod agents;
 pub mod approval_requests;

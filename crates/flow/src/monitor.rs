@@ -1,7 +1,7 @@
-//! What is to be done about the agent that works on a step of a pipeline.
+//! The monitor of the agent that works on a step of a pipeline: decides which reactions are due.
 //!
-//! The [book of agents](crate::agents) weighs what sources tell; here it is decided what follows.
-//! Whatever is done is done once for a rest, and everything that is not done has a reason.
+//! The [agent registry](crate::agents) weighs what sources report; the monitor decides what follows
+//! from it. Every action is taken once per rest, and everything that is not done has a reason.
 
 use std::collections::BTreeSet;
 
@@ -22,19 +22,19 @@ mod visit;
 pub use action::{DecisionSubject, IgnoreReason, MonitorAction, Ticket};
 use visit::MonitoredVisit;
 
-/// What an event comes to: what is to be done, in order, or why nothing is done about it. One that
-/// only changes what is known has no actions.
+/// The result of an event: the actions to take, in order, or why it is ignored. An event that only
+/// updates what is known has no actions.
 pub type MonitorResult = Result<Vec<MonitorAction>, IgnoreReason>;
 
-/// Watches over the agents of one pipeline, one after the other.
+/// Watches the agents of one pipeline, one after the other.
 ///
-/// It is told everything and does nothing itself: its holder carries out the
-/// [actions](MonitorAction) and tells what came of them.
+/// It receives everything and does nothing itself: its owner carries out the
+/// [actions](MonitorAction) and reports their results.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Monitor {
     /// Whether the pipeline is over.
     ended: bool,
-    /// How many visits there were, the present one among them.
+    /// Number of visits, including the current one.
     visits: u32,
     /// The agents of steps that are over.
     former: BTreeSet<String>,
@@ -43,7 +43,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// An agent begins to work on a step; what was open about another one is closed.
+    /// An agent begins to work on a step; anything open about the previous one is closed.
     pub fn enter(&mut self, agent: &str, reactions: Reactions, now: Timestamp) -> MonitorResult {
         if self.ended {
             return Err(IgnoreReason::Ended);
@@ -55,15 +55,15 @@ impl Monitor {
         Ok(left)
     }
 
-    /// The agent's process was started, or started again after [`MonitorAction::Recover`]: what is
-    /// older than `now` was told of the one before it.
+    /// The agent's process was started, or restarted after [`MonitorAction::Recover`]: reports
+    /// older than `now` are about the previous process.
     pub fn started(&mut self, process: Option<ProcessName>, now: Timestamp) {
         if let Some(visit) = &mut self.visit {
             visit.started(process, now);
         }
     }
 
-    /// The step is over for another reason than what its agent did.
+    /// The step ended for another reason than what its agent did.
     pub fn step_over(&mut self) -> MonitorResult {
         Ok(self.leave())
     }
@@ -75,7 +75,7 @@ impl Monitor {
         Ok(left)
     }
 
-    /// Takes in an event, after `agents` heard it and said what it did.
+    /// Handles an event, after `agents` has applied it and returned the effect.
     pub fn hear(
         &mut self,
         event: &BusEvent,
@@ -101,12 +101,12 @@ impl Monitor {
         self.react(|visit| visit.hear(event, report, agent, heard, now))
     }
 
-    /// A time that was waited for is there; see [`MonitorAction::WaitUntil`].
+    /// A timer fired; see [`MonitorAction::WaitUntil`].
     pub fn timer_fired(&mut self, agents: &Agents, now: Timestamp) -> MonitorResult {
         self.react_to(agents, |visit, agent| visit.timer_fired(agent, now))
     }
 
-    /// A gate ended with an exit code, or with none if it was ended; see
+    /// A gate ended with an exit code, or without one if it was killed; see
     /// [`MonitorAction::RunGate`].
     pub fn gate_ended(
         &mut self,
@@ -119,7 +119,7 @@ impl Monitor {
         self.react_to(agents, |visit, agent| visit.gate_ended(agent, gate, exit, output, now))
     }
 
-    /// A person chose, and maybe said something; see [`MonitorAction::Escalate`].
+    /// A person chose an option, perhaps with a message; see [`MonitorAction::Escalate`].
     pub fn decided(
         &mut self,
         agents: &Agents,
@@ -131,12 +131,12 @@ impl Monitor {
         self.react_to(agents, |visit, agent| visit.decided(agent, decision, choice, message, now))
     }
 
-    /// Nobody chose, and nobody will: the decision is closed.
+    /// No one chose, and no one will: the decision is closed.
     pub fn given_up(&mut self, agents: &Agents, decision: Ticket, now: Timestamp) -> MonitorResult {
         self.react_to(agents, |visit, agent| visit.given_up(agent, decision, now))
     }
 
-    /// Tells whether a nudge may be typed right now: to be asked just before typing.
+    /// Returns whether a nudge may be typed right now: call it just before typing.
     pub fn may_nudge(&self, agents: &Agents, rest: u64) -> Result<(), IgnoreReason> {
         let visit = match &self.visit {
             _ if self.ended => return Err(IgnoreReason::Ended),
@@ -146,7 +146,7 @@ impl Monitor {
         visit.may_nudge(agents.get(&visit.agent), rest)
     }
 
-    /// Tells whether the pipeline is over.
+    /// Returns whether the pipeline is over.
     pub fn is_ended(&self) -> bool {
         self.ended
     }
@@ -161,17 +161,17 @@ impl Monitor {
         self.visit.as_ref().and_then(MonitoredVisit::open_decision)
     }
 
-    /// Tells whether an open decision is about a prompt of the agent.
+    /// Returns whether an open decision is about a prompt of the agent.
     pub fn asks_about_prompt(&self, decision: Ticket) -> bool {
         self.visit.as_ref().is_some_and(|visit| visit.asks_about_prompt(decision))
     }
 
-    /// Returns until when a time is waited for, so that it can be set again.
+    /// Returns when the pending timer fires, so that it can be set again.
     pub fn waits_until(&self) -> Option<Timestamp> {
         self.visit.as_ref().and_then(MonitoredVisit::waits_until)
     }
 
-    /// Returns what the agent is told when it wants to stop, while its stop is held.
+    /// Returns the message for an agent that wants to stop, while its stop is held.
     pub fn holds_stop(&self) -> Option<String> {
         self.visit.as_ref().and_then(MonitoredVisit::holds_stop)
     }
@@ -201,7 +201,7 @@ impl Monitor {
         answer
     }
 
-    /// Leaves the step; returns what closes what is open.
+    /// Leaves the step; returns the actions that close what is open.
     fn leave(&mut self) -> Vec<MonitorAction> {
         let Some(mut visit) = self.visit.take() else { return Vec::new() };
         let closed = visit.dismiss();

@@ -1,14 +1,14 @@
-//! Names people know agents and pipelines by, and how what they type is found.
+//! Display names of agents and pipelines, and how they are resolved from user input.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhook_model::id_prefix::PrefixMatch;
 
-/// A name may be so long.
+/// Maximum length of a name.
 pub const LONGEST: usize = 60;
-/// What a variable adds to a pipeline's name is cut to this length.
+/// Maximum length of what a variable adds to a pipeline's name.
 const PART: usize = 24;
-/// Variables that say best what a pipeline is for, the first first.
+/// Variables that best describe what a pipeline is for, the best first.
 const TELLING: [&str; 6] = ["task", "title", "issue", "branch", "feature", "name"];
 
 /// Something that can be named on a command line.
@@ -18,9 +18,9 @@ pub struct NamedItem<'all> {
     pub id: &'all str,
     /// Its display name.
     pub name: Option<String>,
-    /// What else it may be found by.
+    /// What else it can be found by.
     pub also: Option<&'all str>,
-    /// Whether it is not over.
+    /// Whether it is still alive.
     pub lives: bool,
 }
 
@@ -29,11 +29,11 @@ pub struct NamedItem<'all> {
 pub enum NameError {
     /// Nothing goes by that name.
     Nothing,
-    /// Several do: these.
+    /// Several match: these.
     Several(Vec<String>),
 }
 
-/// Finds the id of what a person means: by its id or its name, or by the beginning of either.
+/// Finds the id that a person means: by id or name, or by a prefix of either.
 pub fn find(text: &str, all: &[NamedItem<'_>]) -> Result<String, NameError> {
     if text.is_empty() {
         return Err(NameError::Nothing);
@@ -46,7 +46,7 @@ pub fn find(text: &str, all: &[NamedItem<'_>]) -> Result<String, NameError> {
         let each = [Some(known.id), known.name.as_deref(), known.also];
         each.into_iter().flatten().any(|name| name.starts_with(text))
     };
-    // A name is free again for others when what had it is over.
+    // A name becomes free for others when its holder has ended.
     let living: PrefixMatch<_> = named().filter(|known| known.lives).collect();
     let found =
         living.or_else(|| named().collect()).or_else(|| all.iter().filter(begins).collect());
@@ -64,7 +64,7 @@ fn shown(known: &NamedItem<'_>) -> String {
     }
 }
 
-/// Tells what is wrong with a name that a person chose, if anything.
+/// Checks a name that a person chose; returns what is wrong with it.
 pub fn check(name: &str) -> Result<(), String> {
     let is_fine = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let begins_well = name.chars().next().is_some_and(char::is_alphanumeric);
@@ -77,7 +77,7 @@ pub fn check(name: &str) -> Result<(), String> {
     ))
 }
 
-/// Returns a text as a part of a name.
+/// Converts a text to a part of a name.
 pub fn slug(text: &str, longest: usize) -> String {
     let mut slug = String::new();
     for letter in text.chars() {
@@ -94,7 +94,7 @@ pub fn slug(text: &str, longest: usize) -> String {
     slug.trim_matches(['-', '.', '_']).to_owned()
 }
 
-/// Returns the name with a number after it, if another has it already.
+/// Returns the name, with a number appended if it is already in use.
 pub fn unique<'all>(base: String, taken: impl Iterator<Item = &'all str>) -> String {
     let taken: BTreeSet<&str> = taken.filter(|name| name.starts_with(&base)).collect();
     if !taken.contains(base.as_str()) {
@@ -105,12 +105,12 @@ pub fn unique<'all>(base: String, taken: impl Iterator<Item = &'all str>) -> Str
     free.unwrap_or(base)
 }
 
-/// Returns the name of an agent that nobody gave one: its host and the folder it works in.
+/// Returns the default name of an agent: its host and the folder it works in.
 pub fn of_agent(host: &str, folder: &str) -> String {
     joined(host, &slug(last_part(folder), PART))
 }
 
-/// Returns the name of a pipeline's run that nobody gave one: what it does and for what.
+/// Returns the default name of a pipeline run: the pipeline and what it is for.
 pub fn of_run(pipeline: &str, variables: &BTreeMap<String, String>, project: &str) -> String {
     let only = || variables.values().next().filter(|_| variables.len() == 1);
     let told = TELLING.iter().find_map(|name| variables.get(*name)).or_else(only);

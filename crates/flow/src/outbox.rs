@@ -1,9 +1,10 @@
-//! What is to be done in the world, as part of the state: it survives a kill of the daemon.
+//! The outbox: pending side effects as part of the state, so that they survive a kill of the
+//! daemon.
 //!
-//! An item is put here by the entry that makes it necessary, and removed by the entry that says that
-//! it is done. Between the two it may be begun again by another daemon, so each kind of item has a
-//! way to find out whether it was begun before: a job by its folder, a notice by its claim, a line of
-//! the journal by reading the journal.
+//! An item is added by the entry that makes it necessary, and removed by the entry that says that
+//! it is done. Between the two it may be started again by another daemon, so each kind of item has
+//! a way to detect whether it was started before: a job by its folder, a notice by its claim, a
+//! line of the journal by reading the journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,20 +16,20 @@ use serde::{Deserialize, Serialize};
 use crate::agents::Agent;
 use crate::pipeline::NoticeMoment;
 
-/// What is to be done and is not known to be done.
+/// Side effects that are pending, or not known to be done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outbox {
-    /// Jobs, by pipeline: until their result is stored. The pipeline knows what each of them is.
+    /// Jobs, by pipeline: until their result is stored. The pipeline knows the details of each.
     pub jobs: BTreeMap<RecordId, BTreeSet<u32>>,
     /// Notices for a person: until each is handed to its own process.
     pub notices: BTreeSet<NoticeName>,
-    /// What the notices of alarms tell.
+    /// The contents of the alarm notices.
     pub alarms: BTreeMap<RecordId, AlarmReport>,
-    /// Decisions for the journal: until they are found there.
+    /// Decisions for the journal: until they are found in it.
     pub journal_lines: BTreeMap<RecordId, Resolution>,
 }
 
-/// What makes a job the same one: it is done once.
+/// The identity of a job, which is done once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId {
     /// The pipeline.
@@ -45,15 +46,15 @@ impl Outbox {
         })
     }
 
-    /// Returns the decisions for the journal in the order in which they were made. Ids are random: by
-    /// them, a daemon that was killed before it wrote several would mix up their order.
+    /// Returns the decisions for the journal in the order in which they were made. Ids are random:
+    /// ordered by them, a daemon that was killed before it wrote several would mix up their order.
     pub fn journal_lines_by_time(&self) -> Vec<&Resolution> {
         let mut lines: Vec<&Resolution> = self.journal_lines.values().collect();
         lines.sort_by_key(|resolution| resolution.at);
         lines
     }
 
-    /// Has exactly these jobs of a pipeline done.
+    /// Sets the pending jobs of a pipeline to exactly these.
     pub(crate) fn set_jobs(&mut self, pipeline: &RecordId, numbers: impl Iterator<Item = u32>) {
         let numbers: BTreeSet<u32> = numbers.collect();
         if numbers.is_empty() {
@@ -72,21 +73,21 @@ impl Outbox {
     }
 }
 
-/// What makes a notice the same one: it is given once.
+/// The identity of a notice, which is sent once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeName {
-    /// Of a decision.
+    /// For a decision.
     Decision(RecordId),
-    /// Of an agent: what it is, and the rest it is in.
+    /// For an agent: the kind of notice, and the rest it is in.
     Agent(String, NoticeKind, u64),
-    /// Of a pipeline: the moment, and how far it was.
+    /// For a pipeline: the moment, and its progress.
     Pipeline(RecordId, NoticeMoment, u64),
-    /// Of the alarms of a journal's record.
+    /// For the alarms of a journal record.
     Alarm(RecordId),
 }
 
-/// Returns what is notable of an agent, if anything.
+/// Returns the kind of notice that an agent's state calls for, if any.
 pub fn notice_of_agent(agent: &Agent) -> Option<NoticeKind> {
     match agent.state {
         AgentState::Prompting(_) => Some(NoticeKind::Prompt),

@@ -1,7 +1,7 @@
-//! Pipelines: steps one after the other, done by commands and agents.
+//! Pipelines: steps run one after the other by commands and agents.
 //!
-//! A pipeline is told what happened and says what is to be done ([`Job`]), what a person is asked,
-//! and what those who follow are told. It is the same step machine whoever drives it.
+//! A pipeline receives events and returns the jobs to carry out ([`Job`]), the question for a
+//! person, and the events for followers. It is the same step machine regardless of who drives it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,13 +24,13 @@ mod transitions;
 pub use job::{Job, JobContext, JobResult, JobWork};
 pub use question::{PipelineQuestion, QuestionSubject};
 
-/// So many lines of what happened are kept.
+/// Maximum number of log lines that are kept.
 const LINES: usize = 500;
-/// A pipeline that is over is forgotten after so long.
+/// A pipeline that is over is forgotten after this time.
 const FORGET_AFTER: SignedDuration = SignedDuration::from_hours(24 * 14);
-/// So many that are over are remembered at most.
+/// Maximum number of remembered pipelines that are over.
 const REMEMBERED: usize = 200;
-/// So many may run at once.
+/// Maximum number of pipelines that run at once.
 pub const AT_ONCE: usize = 256;
 
 /// How a pipeline is to end.
@@ -42,19 +42,19 @@ enum PipelineOutcome {
     Cancelled(String),
 }
 
-/// Where a pipeline stands.
+/// The state of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum PipelineState {
-    /// Its workspace is made.
+    /// Its workspace is being created.
     Preparing,
     /// It is at the last visit's step.
     AtStep,
-    /// What the last visit has started is being ended.
+    /// Everything that the last visit has started is being ended.
     Leaving(NextStep),
     /// Its workspace is being removed.
     CleaningUp,
-    /// Nothing more comes.
+    /// It is over.
     Over,
 }
 
@@ -80,7 +80,7 @@ pub struct StepVisit {
     /// The agent working on it.
     #[serde(default)]
     pub agent: Option<String>,
-    /// The job that does its work; the latest, if it was done again.
+    /// The job that does its work; the latest, if it was repeated.
     #[serde(default)]
     pub job: Option<u32>,
     /// Whether the agent's session was started.
@@ -89,9 +89,9 @@ pub struct StepVisit {
     /// How often the agent was started.
     #[serde(default)]
     lives: u32,
-    /// When it was to be started, the last time.
+    /// When it was last requested to start.
     started: Timestamp,
-    /// What an agent that is to be started again is told.
+    /// The message for an agent that is to be restarted.
     #[serde(default)]
     recover: Option<(Option<String>, bool)>,
 }
@@ -107,16 +107,16 @@ pub struct Pipeline {
     course: PipelineState,
     #[serde(default)]
     outcome: Option<PipelineOutcome>,
-    /// Whether its workspace is there.
+    /// Whether its workspace exists.
     #[serde(default)]
     has_root: bool,
-    /// Whether the step that the pipeline names for its end was taken.
+    /// Whether the step that the pipeline defines for its end was entered.
     #[serde(default)]
     is_ending: bool,
-    /// The step to take it up at.
+    /// The step to resume at.
     #[serde(default)]
     stopped_at: Option<String>,
-    /// How often each step was entered since it was begun or taken up.
+    /// How often each step was entered since the pipeline was begun or resumed.
     #[serde(default)]
     entries: BTreeMap<String, u32>,
     visits: Vec<StepVisit>,
@@ -129,29 +129,29 @@ pub struct Pipeline {
     last_line: u64,
 }
 
-/// What follows from an event beside what changes.
+/// The consequences of an event, besides the changed state.
 #[derive(Debug, Default, PartialEq)]
 pub struct PipelineEffects {
-    /// What those who follow are told.
+    /// The events for followers.
     pub told: Vec<BusEvent>,
-    /// What a person is asked. Tells whether a hook process that waits for an answer about the same
-    /// agent is to be taken instead.
+    /// The question for a person, and whether to adopt the question of a hook process that waits
+    /// for an answer about the same agent.
     pub asked: Option<(ApprovalRequest, bool)>,
-    /// What a person needs not be asked any more, and why.
+    /// Questions that no longer need an answer, and why.
     pub dismissed: Vec<(RecordId, String)>,
-    /// What is told a person, by moment.
+    /// The moment a person is notified of.
     pub notice: Option<NoticeMoment>,
-    /// What happened to an agent because of it.
+    /// The resulting events about an agent.
     pub heard: Vec<BusEvent>,
     /// Why the event changed nothing.
     pub dropped: Option<&'static str>,
 }
 
-/// When a person is told of a pipeline.
+/// When a person is notified about a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeMoment {
-    /// It begins.
+    /// It starts.
     Start,
     /// It is completed.
     Done,
@@ -161,13 +161,13 @@ pub enum NoticeMoment {
     Cancel,
 }
 
-/// Why what a person wants of a pipeline cannot be done.
+/// Why a person's request about a pipeline cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// It is over.
     #[error("pipeline {0} is {1}")]
     Over(RecordId, &'static str),
-    /// It comes to its end by itself.
+    /// It is already ending by itself.
     #[error("pipeline {0} is already ending")]
     Ending(RecordId),
     /// It is not over.
@@ -209,7 +209,7 @@ impl Pipeline {
         (pipeline, effects)
     }
 
-    /// Returns how far it is.
+    /// Returns its phase.
     pub fn phase(&self) -> PipelinePhase {
         match (&self.course, &self.outcome) {
             (PipelineState::Over, Some(PipelineOutcome::Completed)) => PipelinePhase::Completed,
@@ -220,12 +220,12 @@ impl Pipeline {
         }
     }
 
-    /// Tells whether nothing more comes.
+    /// Returns whether it is over.
     pub fn is_over(&self) -> bool {
         self.course == PipelineState::Over
     }
 
-    /// Returns what is to be done or under way.
+    /// Returns the jobs that are pending or running.
     pub fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.jobs.values()
     }
@@ -246,7 +246,7 @@ impl Pipeline {
         u64::try_from(self.visits.len()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the visit it is at, if it is at one.
+    /// Returns the current visit, if any.
     pub fn present(&self) -> Option<&StepVisit> {
         self.visits.last().filter(|visit| visit.ended.is_none())
     }
@@ -256,7 +256,7 @@ impl Pipeline {
         self.visits.iter().rev().find(|visit| visit.agent.as_deref() == Some(agent))
     }
 
-    /// Returns what watches over its agents.
+    /// Returns the monitor of its agents.
     pub fn monitor(&self) -> &Monitor {
         &self.monitor
     }
@@ -266,12 +266,12 @@ impl Pipeline {
         self.question.as_ref()
     }
 
-    /// Returns when a time that it waits for is there.
+    /// Returns when its pending timer fires.
     pub fn waits_until(&self) -> Option<Timestamp> {
         self.monitor.waits_until().filter(|_| self.course == PipelineState::AtStep)
     }
 
-    /// Returns what is told a person at a moment.
+    /// Returns the message for a person at a moment.
     pub fn notice(&self, moment: NoticeMoment) -> Option<&str> {
         let notify = &self.plan.notify;
         match moment {
@@ -283,17 +283,17 @@ impl Pipeline {
         .as_deref()
     }
 
-    /// Returns when it was over.
+    /// Returns when it ended.
     pub fn ended(&self) -> Option<Timestamp> {
         self.ended
     }
 
-    /// Returns what happened, after a line's number.
+    /// Returns the log lines after a line's number.
     pub fn lines(&self, after: u64) -> Vec<PipelineLine> {
         self.lines.iter().filter(|line| line.number > after).cloned().collect()
     }
 
-    /// Returns it as people see it; `output` tells where a job's output is.
+    /// Returns the view for people; `output` returns where a job's output is.
     pub fn view(&self, output: &dyn Fn(u32) -> String) -> PipelineView {
         let present = self.present();
         PipelineView {
@@ -322,8 +322,8 @@ impl Pipeline {
         }
     }
 
-    /// Returns the name of an agent of it: the run's and the step's, with a number from the second
-    /// visit of the step on.
+    /// Returns the name of one of its agents: the names of the run and the step, with a number from
+    /// the second visit of the step on.
     pub fn agent_name(&self, agent: &str) -> Option<String> {
         let run = self.plan.run_name.as_deref()?;
         let index = self.visits.iter().position(|visit| visit.agent.as_deref() == Some(agent))?;
@@ -356,7 +356,7 @@ impl Pipeline {
         }
     }
 
-    /// Makes a report of it and of the step it is at.
+    /// Makes a report about it and its current step.
     fn report(&self) -> PipelineReport {
         let visit = self.visits.last();
         PipelineReport {
@@ -372,10 +372,10 @@ impl Pipeline {
         PipelineReport { why: Some(why.to_owned()), ..self.report() }
     }
 
-    /// Writes a line about the step it is at.
+    /// Logs a line about the current step.
     fn note(&mut self, at: Timestamp, text: impl Into<String>) {
         let text = text.into();
-        // That an event changes nothing may be said again and again, and must not push out the rest.
+        // That an event is ignored may be logged again and again, and must not push out the rest.
         let is_noise = text.contains(" ignored: ");
         if is_noise && self.lines.back().is_some_and(|last| last.text == text) {
             return;
@@ -414,7 +414,7 @@ impl Pipelines {
         self.by_id.get(id)
     }
 
-    /// Returns one, to be told something.
+    /// Returns one, mutably.
     pub fn get_mut(&mut self, id: &RecordId) -> Option<&mut Pipeline> {
         self.by_id.get_mut(id)
     }
@@ -429,14 +429,14 @@ impl Pipelines {
         self.iter().filter(|pipeline| !pipeline.is_over())
     }
 
-    /// Returns the pipeline an agent was started for: its id begins with the pipeline's.
+    /// Returns the pipeline an agent was started for: the agent's id begins with the pipeline's.
     pub fn of_agent(&self, agent: &str) -> Option<&Pipeline> {
         let (id, _) = agent.split_once('.')?;
         let pipeline = self.by_id.get(&RecordId::from_text(id))?;
         pipeline.visit_of(agent).is_some().then_some(pipeline)
     }
 
-    /// Returns the pipeline of an agent, to be told something.
+    /// Returns the pipeline of an agent, mutably.
     pub fn of_agent_mut(&mut self, agent: &str) -> Option<&mut Pipeline> {
         let id = self.of_agent(agent)?.plan.id.clone();
         self.by_id.get_mut(&id)
@@ -448,7 +448,7 @@ impl Pipelines {
             .find(|pipeline| pipeline.question.as_ref().is_some_and(|open| open.id == *question))
     }
 
-    /// Takes in a new one, and forgets some that have long been over.
+    /// Adds a new one, and forgets some that ended long ago.
     pub fn add(&mut self, pipeline: Pipeline, now: Timestamp) {
         self.by_id.retain(|_, pipeline| {
             pipeline.ended.is_none_or(|ended| now.duration_since(ended) < FORGET_AFTER)

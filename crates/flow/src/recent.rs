@@ -1,5 +1,6 @@
-//! What happened lately, as it was told: kept in the state, so that those who follow can continue
-//! after the daemon was away. The store has what was heard, but not what followed from it.
+//! Recent events as they were published: kept in the state, so that followers can continue after
+//! the daemon was away. The store has the events that were received, but not what followed from
+//! them.
 
 use std::collections::VecDeque;
 
@@ -10,25 +11,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::state::{DaemonState, EntryKind, StateEffects, StateEntry};
 
-/// So many events are kept.
+/// Maximum number of events that are kept.
 pub const KEPT: usize = 2_000;
 
 /// The latest events, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecentEvents {
-    /// Every event with a higher number is kept; none if nothing was kept yet.
+    /// Every event with a higher number is kept; `None` if nothing was kept yet.
     after: Option<u64>,
     told: VecDeque<PublishedEvent>,
 }
 
 impl RecentEvents {
-    /// Keeps what an entry told; call it for every entry, also for those that told nothing.
+    /// Keeps the events of an entry; call it for every entry, including those without events.
     fn keep(&mut self, sequence: u64, told: &[PublishedEvent]) {
         let after = self.after.get_or_insert(sequence.saturating_sub(1));
         self.told.extend(told.iter().cloned());
         while self.told.len() > KEPT {
             let Some(oldest) = self.told.front().map(|told| told.sequence) else { return };
-            // Those with one number go together.
+            // Events with the same number are removed together.
             while self.told.front().is_some_and(|told| told.sequence == oldest) {
                 self.told.pop_front();
             }
@@ -36,13 +37,13 @@ impl RecentEvents {
         }
     }
 
-    /// Returns everything after a number; none if that goes further back than what is kept.
+    /// Returns all events after a number; `None` if that goes further back than what is kept.
     pub fn after(&self, sequence: u64) -> Option<impl Iterator<Item = &PublishedEvent>> {
         let reaches = self.after.is_some_and(|after| after <= sequence);
         reaches.then(|| self.told.iter().filter(move |told| told.sequence > sequence))
     }
 
-    /// Returns the event that a record of the journal told, as far as it is kept.
+    /// Returns the event published for a journal record, if it is still kept.
     pub fn from_record(&self, record: &RecordId) -> Option<&PublishedEvent> {
         let is_it = |told: &&PublishedEvent| {
             told.part == 0
@@ -51,14 +52,14 @@ impl RecentEvents {
         self.told.iter().rev().find(is_it)
     }
 
-    /// Returns what was heard since then, as far as it is kept.
+    /// Returns the events received since then, as far as they are kept.
     pub fn since(&self, moment: Timestamp) -> impl Iterator<Item = &PublishedEvent> {
         self.told.iter().filter(move |told| told.heard >= moment)
     }
 }
 
 impl DaemonState {
-    /// Keeps what an entry and its effects tell, and returns it.
+    /// Keeps the events of an entry and its effects, and returns them.
     pub fn keep_told(
         &mut self,
         sequence: u64,

@@ -1,12 +1,12 @@
-//! Runbooks: what people write about pipelines and agents, in HCL or TOML.
+//! Runbooks: definitions of pipelines and agents, in HCL or TOML.
 //!
 //! ```text
 //! text ──hcl, toml──▶ tree ──read──▶ Runbook ──check──▶ findings
 //!                                       └──────plan──▶ PipelinePlan
 //! ```
 //!
-//! Both formats become the same tree, so that all that comes after it exists once. Nothing here
-//! reads a file or the environment: whoever asks for a plan brings both.
+//! Both formats become the same tree, so that everything after it exists once. Nothing here reads a
+//! file or the environment: the caller that asks for a plan provides both.
 
 use std::collections::HashSet;
 
@@ -53,26 +53,26 @@ impl RunbookFormat {
     }
 }
 
-/// Nobody reads more findings of one file.
+/// Maximum number of findings per file: no one reads more.
 const FINDINGS: usize = 100;
 
-/// A runbook as far as it could be read, and what is wrong with it.
+/// A runbook as far as it could be read, and the findings.
 #[derive(Clone, Debug, Default)]
 pub struct ParsedRunbook {
-    /// What it says; of use only if nothing is wrong with it.
+    /// The runbook; only usable if there are no errors.
     pub runbook: Runbook,
-    /// What is wrong with it or worth knowing, in the order of the text.
+    /// Errors and notes, in the order of the text.
     pub findings: Vec<Finding>,
 }
 
 impl ParsedRunbook {
-    /// Tells whether it can be used.
+    /// Returns whether it can be used.
     pub fn is_usable(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity == Severity::Note)
     }
 }
 
-/// Reads a text as a tree; none if it is not in its format at all.
+/// Reads a text as a tree; `None` if it is not in its format at all.
 pub fn tree(text: &str, format: RunbookFormat) -> (Option<Node>, Vec<Finding>) {
     match format {
         RunbookFormat::Hcl => hcl::tree(text),
@@ -86,7 +86,7 @@ pub fn sort_by_place(findings: &mut [Finding]) {
     findings.sort_by_key(place);
 }
 
-/// Returns findings in the order of the text, each once, and not too many.
+/// Returns findings in the order of the text, without duplicates, and at most a fixed number.
 pub fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
     let place = |finding: &Finding| finding.span.as_ref().map_or(0, |span| span.start);
     let mut seen = HashSet::new();
@@ -96,7 +96,7 @@ pub fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.sort_by_key(place);
     if findings.len() > FINDINGS {
         let more = findings.len() - FINDINGS;
-        // A note must not take the place of an error.
+        // A note must not displace an error.
         findings.sort_by_key(|finding| finding.severity == Severity::Note);
         findings.truncate(FINDINGS);
         findings.sort_by_key(place);

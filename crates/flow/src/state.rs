@@ -1,8 +1,8 @@
-//! All the daemon knows: a fold over what happened.
+//! The daemon's state: a fold over everything that happened.
 //!
-//! [`DaemonState::apply`] is the only way it changes. What it returns concerns those who are connected just
-//! now. What must be done even if the daemon is killed before it gets to it is in the state itself,
-//! in the [outbox](Outbox), until an entry says that it was done.
+//! [`DaemonState::apply`] is the only way to change it. What it returns is for clients that are
+//! currently connected. Whatever must be done even if the daemon is killed first is in the state
+//! itself, in the [outbox](Outbox), until an entry says that it was done.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ mod pipelines;
 
 use self::apply::EntryApplication;
 
-/// One step of what the daemon stores.
+/// One entry of the daemon's store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StateEntry {
     /// When the daemon received it.
@@ -34,7 +34,7 @@ pub struct StateEntry {
     pub what: EntryKind,
 }
 
-/// What can be stored.
+/// The kinds of entries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
@@ -57,17 +57,17 @@ pub enum EntryKind {
         /// Who did it.
         by: String,
     },
-    /// A person takes a pipeline up that failed or was cancelled.
+    /// A person resumes a pipeline that failed or was cancelled.
     PipelineResumed {
         /// The pipeline.
         id: RecordId,
-        /// The step; where it stopped, if there is none.
+        /// The step; `None` to resume where it stopped.
         #[serde(default)]
         step: Option<String>,
         /// Who did it.
         by: String,
     },
-    /// What became of a pipeline's job.
+    /// The result of a pipeline's job.
     Job {
         /// The pipeline.
         pipeline: RecordId,
@@ -76,44 +76,44 @@ pub enum EntryKind {
         /// The outcome.
         result: JobResult,
     },
-    /// A time that a pipeline waited for is there.
+    /// A pipeline's timer fired.
     TimerFired(RecordId),
 }
 
-/// What follows from an entry for those who are connected just now.
+/// The consequences of an entry for clients that are currently connected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateEffects {
-    /// Answers for the hook processes that wait for them.
+    /// Answers for the waiting hook processes.
     pub answers: Vec<Resolution>,
-    /// What happened because of it, and is part of it, for those who follow.
+    /// The events that followed from it and are part of it, for followers.
     pub followed: Vec<BusEvent>,
-    /// Why it changed nothing, if so.
+    /// Why it changed nothing, if it did not.
     pub dropped: Option<&'static str>,
 }
 
-/// All the daemon knows.
+/// Everything the daemon knows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DaemonState {
     /// Every agent.
     pub agents: Agents,
     /// What waits for a person.
     pub inquiries: ApprovalRequests,
-    /// What is to be done in the world.
+    /// Pending side effects.
     pub outbox: Outbox,
     /// Every pipeline.
     #[serde(default)]
     pub pipelines: Pipelines,
-    /// What happened lately.
+    /// Recent events.
     #[serde(default)]
     pub recent: RecentEvents,
-    /// Where the journal is read on.
+    /// Where to continue reading the journal.
     pub journal: Option<Value>,
-    /// Where the logs are read on, by file.
+    /// Where to continue reading the logs, by file.
     pub logs: BTreeMap<String, Value>,
 }
 
 impl DaemonState {
-    /// Takes one entry in. `wanted` are the kinds of notices that a person wants.
+    /// Applies one entry. `wanted` are the kinds of notices that a person wants.
     pub fn apply(&mut self, entry: &StateEntry, wanted: &BTreeSet<NoticeKind>) -> StateEffects {
         let mut applying = EntryApplication {
             state: self,
@@ -125,7 +125,7 @@ impl DaemonState {
         applying.effects
     }
 
-    /// Returns the name people know an agent by.
+    /// Returns the display name of an agent.
     pub fn agent_name(&self, id: &str) -> Option<String> {
         let chosen = self.agents.get(id).and_then(|agent| agent.name.clone());
         chosen.or_else(|| self.pipelines.of_agent(id)?.agent_name(id))
@@ -145,8 +145,8 @@ impl DaemonState {
         }
     }
 
-    /// Returns how the open inquiries end that an event makes pointless: somebody answered the
-    /// agent elsewhere, it went on by itself, or it is over.
+    /// Returns the resolutions of the open approval requests that an event makes obsolete: someone
+    /// answered the agent elsewhere, it continued by itself, or it has ended.
     ///
     /// Derived while an event is applied and not stored as an entry of its own: a daemon killed
     /// between the two entries would lose it.
@@ -155,26 +155,26 @@ impl DaemonState {
         let is_over = matches!(event, BusEvent::AgentExited(_) | BusEvent::AgentGone(_));
         let why = if is_over { "the agent has ended" } else { "the agent continued on its own" };
         let is_meant = |inquiry: &&ApprovalRequest| {
-            // What happened before it was asked says nothing about it.
+            // What happened before the request does not affect it.
             let is_later = report.at.is_none_or(|at| at > inquiry.created);
-            // A pipeline knows itself when its question needs no answer any more.
+            // A pipeline decides itself when its question is obsolete.
             let is_own = inquiry.kind == ApprovalKind::Escalation
                 && self.pipelines.asking(&inquiry.id).is_some();
-            // A gate is about no agent, whatever one may call itself.
+            // A gate is not about an agent, whatever an agent calls itself.
             let is_gate = inquiry.kind == ApprovalKind::Gate;
             is_later
                 && !is_own
                 && !is_gate
                 && match event {
                     _ if is_over => true,
-                    // An agent that asks for a person may well do something meanwhile.
+                    // An agent that asks for a person may well continue in the meantime.
                     _ if inquiry.kind == ApprovalKind::Escalation => false,
                     BusEvent::AgentInput(report) => report.source <= StateSource::Hook,
-                    // A log may tell late of a rest before the question.
+                    // A log may report late a rest before the question.
                     BusEvent::AgentIdle(report) => {
                         report.source <= StateSource::Hook || report.broken_off
                     }
-                    // Calls run beside each other: only that this one runs or has ended tells.
+                    // Calls run in parallel: it only counts that this one runs or has ended.
                     BusEvent::AgentWorking(report) => {
                         let tells = report.call_ended || report.source == StateSource::Process;
                         tells && is_about(inquiry, report)

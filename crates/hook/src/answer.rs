@@ -1,4 +1,4 @@
-//! One call from its payload to its reply.
+//! Answers one hook call: from its payload to its reply.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -21,20 +21,20 @@ use crate::presence;
 use crate::request::HookCall;
 use crate::watchdog;
 
-/// So much of a refused event goes into the journal.
+/// How much of a refused event is journaled, in bytes.
 const KEPT_OF_REFUSED: usize = 1024 * 1024;
 
-/// Answers the payload on standard input. Most events need no `anyhook`: where it is, is found out
+/// Answers the payload on standard input. Most events do not need `anyhook`, so it is only located
 /// when one does.
 pub fn answer(request: &HookCall, anyhook: fn() -> Option<PathBuf>) -> u8 {
     let Answered { reply, daemon_needed } = reply(request, anyhook);
     watchdog::answering(if reply.blocks { exit_code::BLOCKED } else { reply.exit_code });
-    // A host that no longer listens has its answer: the exit code.
+    // If the host no longer reads, the exit code is its answer.
     let _ = write_all(stderr(), reply.stderr.as_bytes());
     let written = write_all(stdout(), reply.stdout.as_bytes())
         .and_then(|()| if reply.blocks { is_read(stdout()) } else { Ok(()) });
     let code = match written {
-        // Many hosts take a missing text for a yes, and none takes exit 2 for one.
+        // Many hosts treat missing output as approval, but none treats exit code 2 as approval.
         Err(error) if reply.blocks && reply.exit_code != exit_code::BLOCKED => {
             let text = format!(
                 "anyhook: denied, but the denial could not be written to stdout: {}\n{}",
@@ -46,17 +46,17 @@ pub fn answer(request: &HookCall, anyhook: fn() -> Option<PathBuf>) -> u8 {
         }
         _ => reply.exit_code,
     };
-    // The agent has its answer: nothing of this can change or delay it.
+    // The agent has its answer: nothing after this can change or delay it.
     if let Some(places) = daemon_needed {
         presence::revive(&places, anyhook, StartedBy::Hook);
     }
     code
 }
 
-/// The reply to a call, and what is left to do when it is written.
+/// The reply to a call, and what remains to be done after it is written.
 struct Answered {
     reply: Reply,
-    /// Set where the daemon should be running, if it has work: by these places it is found.
+    /// Set if the daemon should be running when it has work: the places where it is found.
     daemon_needed: Option<Places>,
 }
 
@@ -66,9 +66,8 @@ impl From<Reply> for Answered {
     }
 }
 
-/// Writes to a standard stream: not by the standard library's handle, which keeps back what has no
-/// line break until the process ends by its ways. A pipe that is full is waited for until the
-/// deadline.
+/// Writes to a standard stream. Does not use the standard library's handle, which buffers an
+/// incomplete line until the process exits normally. Waits for a full pipe until the deadline.
 fn write_all(stream: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
     while !bytes.is_empty() {
         match write(stream, bytes) {
@@ -78,7 +77,7 @@ fn write_all(stream: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
                 return Err(Errno::TIMEDOUT);
             }
             Err(Errno::INTR) => {}
-            // It does not wait by itself. The alarm at the deadline interrupts this.
+            // The stream is non-blocking. The alarm at the deadline interrupts this.
             Err(Errno::AGAIN) => {
                 let _ = poll(&mut [PollFd::new(&stream, PollFlags::OUT)], None);
             }
@@ -88,8 +87,8 @@ fn write_all(stream: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Tells whether what is written to a stream can be read by anybody: an error if it is `/dev/null`,
-/// which also stands for a stream that we were not given.
+/// Returns an error if nobody can read what is written to a stream: if it is `/dev/null`, which
+/// also stands in for a stream that we were not given.
 fn is_read(stream: impl AsFd) -> Result<(), Errno> {
     let (found, null) = (fstat(stream)?, stat("/dev/null")?);
     let is_device = FileType::from_raw_mode(found.st_mode) == FileType::CharacterDevice;
@@ -119,8 +118,8 @@ fn reply(request: &HookCall, anyhook: fn() -> Option<PathBuf>) -> Answered {
     engine.configure_for_hook_process(watchdog::is_ignored);
     engine.tell_kind_to(note_kind);
     let reply = engine.dispatch(request.host, payload, &caller, request.left());
-    // Tool calls are many, and what they cost is waited for: only those of an agent that the daemon
-    // itself started look for it.
+    // Tool calls are frequent, and the agent waits for them: only those of an agent that the daemon
+    // itself started check whether it is running.
     let looks = caller.agent_id.is_some() || !IS_TOOL_CALL.load(Ordering::Relaxed);
     let daemon_needed = looks.then(|| engine.places().clone());
     Answered { reply, daemon_needed }
@@ -129,7 +128,7 @@ fn reply(request: &HookCall, anyhook: fn() -> Option<PathBuf>) -> Answered {
 /// Whether the event is one of a tool call.
 static IS_TOOL_CALL: AtomicBool = AtomicBool::new(false);
 
-/// Tells the watchdog what it would have to refuse, and remembers whether it is a tool call.
+/// Tells the watchdog what it would have to refuse, and remembers whether the event is a tool call.
 fn note_kind(kind: &EventKind) {
     watchdog::decided_about(kind);
     let is_tool_call =
@@ -137,7 +136,7 @@ fn note_kind(kind: &EventKind) {
     IS_TOOL_CALL.store(is_tool_call, Ordering::Relaxed);
     #[cfg(debug_assertions)]
     if std::env::var_os("ANYHOOK_FAULT").is_some_and(|fault| fault == "hook.hangs") {
-        // Tests of the watchdog need something that hangs and is nobody's fault.
+        // Tests of the watchdog need something that hangs without being a bug.
         loop {
             std::hint::spin_loop();
         }

@@ -1,4 +1,4 @@
-//! A person who is asked through the daemon.
+//! Asks a person for approval through the daemon.
 
 use std::path::PathBuf;
 use std::thread;
@@ -19,20 +19,20 @@ use crate::daemon_start::start_in_background_with;
 use crate::presence;
 use crate::watchdog;
 
-/// One who has to start the daemon, or waits for it to come back, waits so long.
+/// How long to wait for the daemon to start or to come back.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A daemon that cannot take a question is asked again for so long; then the agent's own dialog
-/// stands.
+/// How long a question is repeated to a daemon that cannot take it; then the agent's own dialog is
+/// used.
 const REFUSED_LIMIT: Duration = Duration::from_secs(2);
 
-/// A hook process that lost the daemon asks again after so long.
+/// How long a hook process that lost the daemon waits before it asks again.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
-/// A person who is reached through the daemon, which is found, or started.
+/// A person who is reached through the daemon, which is started if necessary.
 #[derive(Debug)]
 pub struct DaemonApprover {
-    /// Finds the program that starts the daemon.
+    /// Locates the program that starts the daemon.
     pub anyhook: fn() -> Option<PathBuf>,
 }
 
@@ -44,18 +44,18 @@ impl Approver for DaemonApprover {
         record: &Record,
     ) -> Option<Resolution> {
         let folder = DaemonFolder::in_state_dir(places.state.as_deref()?);
-        // A daemon that a person stopped is not started for this: the agent's own dialog stands.
+        // A daemon that a person stopped is not started for this: the agent's own dialog is used.
         if folder.is_stopped() && !folder.is_held() {
             return None;
         }
         let told = bus_event::from_record(record);
         let ask = Ask { inquiry: inquiry.clone(), report: report(told, inquiry) };
         let wait = inquiry.until?.duration_since(inquiry.created);
-        // The daemon says when the time is over; it may be a moment late.
+        // The daemon reports when the time is up; it may be a moment late.
         let limit = Instant::now() + Duration::try_from(wait).ok()? + Duration::from_millis(500);
-        // A host that needs no answer any more says so by a signal: what happened is then journaled.
+        // A host that no longer needs an answer sends a signal: what happened is then journaled.
         let interrupted = wake_on_signals(watchdog::is_ignored)?;
-        // The hooks are done, and a daemon that we start is not to come to us.
+        // The hooks have finished, and a daemon that we start must not become our child.
         release_orphans();
         let mut starts = true;
         let mut refused: Option<Instant> = None;
@@ -76,7 +76,7 @@ impl Approver for DaemonApprover {
             let left = limit.saturating_duration_since(Instant::now());
             match client.and_then(|mut client| client.ask(&ask, left, &interrupted)) {
                 Ok(resolution) => return Some(resolution),
-                // It may come back, and then it still knows what was asked.
+                // It may come back, and then it still knows the question.
                 Err(error) if error.may_pass() => {
                     if matches!(error, ClientError::Refused(_)) {
                         let since = *refused.get_or_insert_with(Instant::now);
@@ -94,7 +94,7 @@ impl Approver for DaemonApprover {
     }
 }
 
-/// Tells of the agent what its record will tell when it is written.
+/// Reports about the agent what its journal record will report once it is written.
 fn report(told: Option<BusEvent>, inquiry: &ApprovalRequest) -> AgentReport {
     let mut report = told.and_then(|told| told.report().cloned()).unwrap_or_default();
     report.agent.clone_from(&inquiry.agent);

@@ -1,22 +1,22 @@
 //! Starts the daemon in the background. Everything that does so goes through here.
 //!
 //! ```text
-//!  client: a hook process, a command, a keeper    start_in_background, restart_in_background
-//!    └──▶ starter: anyhook __start-daemon BY      run_starter; ends when the daemon listens
-//!           └──▶ daemon: anyhook __daemon BY      Daemon::run in crates/daemon/src/daemon.rs
+//!  client: a hook process, a command, a supervisor    start_in_background, restart_in_background
+//!    └──▶ starter: anyhook __start-daemon BY          run_starter; exits when the daemon listens
+//!           └──▶ daemon: anyhook __daemon BY          Daemon::run in crates/daemon/src/daemon.rs
 //! ```
 //!
-//! - The **client** may be a hook process, for which an agent waits: it must not block, and must not
-//!   have the daemon as a descendant. An agent that no longer needs a hook ends it with everything
-//!   that it has started.
-//! - The **starter** makes the daemon an orphan, which the system then gives to init: this is the
-//!   usual double fork, as two programs, because forking a program with threads is unsafe code. It
-//!   lives until the daemon listens, for two reasons. Its exit code tells a client that waits whether
-//!   the daemon runs. And it holds the lock on the turn to start one for a client that does not wait,
-//!   so that no second daemon is started. Its process group is its own: a signal to the client's
-//!   group is not meant for it.
-//! - The **daemon** begins a session of its own, out of the terminal that it may have been started
-//!   from. A service manager starts it directly (`anyhook daemon start --foreground`).
+//! - The **client** may be a hook process, for which an agent waits: it must not block, and the
+//!   daemon must not be its descendant. An agent that no longer needs a hook kills it with
+//!   everything that it has started.
+//! - The **starter** makes the daemon an orphan, which is then adopted by init: this is the usual
+//!   double fork, as two programs, because forking a program with threads is unsafe code. It lives
+//!   until the daemon listens, for two reasons. Its exit code tells a client that waits whether the
+//!   daemon is running. And it holds the lock on the turn to start one for a client that does not
+//!   wait, so that no second daemon is started. It has its own process group: a signal to the
+//!   client's group is not meant for it.
+//! - The **daemon** begins its own session, detached from the terminal that it may have been
+//!   started from. A service manager starts it directly (`anyhook daemon start --foreground`).
 
 use std::env;
 use std::ffi::OsString;
@@ -36,22 +36,22 @@ use anyhook_model::daemon::StartedBy;
 use anyhook_socket::{DaemonFolder, peer};
 use rustix::fs::OFlags;
 
-/// The argument that makes the program the starter; who starts the daemon comes after it.
+/// The argument that makes the program the starter, followed by who starts the daemon.
 pub const STARTER_ARGUMENT: &str = "__start-daemon";
 
-/// The argument that makes the program the daemon; who started it comes after it.
+/// The argument that makes the program the daemon, followed by who started it.
 pub const DAEMON_ARGUMENT: &str = "__daemon";
 
-/// How often the starter looks whether the daemon listens.
+/// How often the starter checks whether the daemon listens.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// Not handed on to a daemon that takes the place of one that was killed: a fault for tests is meant
-/// for one daemon.
+/// Not passed to a daemon that replaces one that was killed: an injected fault is meant for one
+/// daemon.
 const FAULT: &str = "ANYHOOK_FAULT";
 
-/// What the daemon gets of its starter's environment, with the variables that say where agents have
-/// their files: where things are and how to reach the person, and nothing that only concerns an
-/// agent or a terminal.
+/// The variables that the daemon inherits from its starter, in addition to those that say where
+/// agents have their files: where things are and how to reach the person, and nothing that only
+/// concerns an agent or a terminal.
 const KEPT_VARIABLES: [&str; 16] = [
     "HOME",
     "PATH",
@@ -74,14 +74,14 @@ const KEPT_VARIABLES: [&str; 16] = [
 /// A longer log is renamed when the daemon starts.
 const LOG_LIMIT: u64 = 4 * 1024 * 1024;
 
-/// Starts the daemon for a command, and does not wait for it: the starter ends with success when the
-/// daemon listens, and with failure if it ended before.
+/// Starts the daemon for a command, without waiting for it: the starter exits with success when the
+/// daemon listens, and with failure if it exited before.
 pub fn start_in_background(anyhook: Option<&Path>, folder: &DaemonFolder) -> io::Result<Child> {
     start_in_background_with(anyhook, folder, Vec::new(), StartedBy::Command)
 }
 
-/// As [`start_in_background`], with variables that count more than our own: by them the daemon finds
-/// its folders.
+/// Like [`start_in_background`], with variables that override our own: the daemon finds its folders
+/// by them.
 pub fn start_in_background_with(
     anyhook: Option<&Path>,
     folder: &DaemonFolder,
@@ -91,8 +91,8 @@ pub fn start_in_background_with(
     starter(anyhook, folder, variables, by)?.stdin(Stdio::null()).spawn()
 }
 
-/// Starts a daemon in the place of one that was killed, and does not wait for it. The starter has
-/// `turn` as its standard input, and with it the lock until the daemon listens.
+/// Starts a daemon that replaces one that was killed, without waiting for it. The starter has
+/// `turn` as its standard input, and thereby the lock until the daemon listens.
 pub(crate) fn restart_in_background(
     anyhook: Option<&Path>,
     folder: &DaemonFolder,
@@ -100,7 +100,7 @@ pub(crate) fn restart_in_background(
     by: StartedBy,
     turn: File,
 ) -> io::Result<Child> {
-    // What the daemon before was started with, not what an agent has in its environment.
+    // The variables that the previous daemon was started with, not those in an agent's environment.
     let known = folder.read_under_way().unwrap_or_default().variables;
     let mut variables: Vec<(OsString, OsString)> = known
         .into_iter()
@@ -111,8 +111,8 @@ pub(crate) fn restart_in_background(
     starter(anyhook, folder, variables, by)?.env_remove(FAULT).stdin(turn).spawn()
 }
 
-/// Returns the starter, to be started. It has none of our streams but standard input, which the
-/// caller sets.
+/// Returns the command of the starter. It inherits none of our streams but standard input, which
+/// the caller sets.
 fn starter(
     anyhook: Option<&Path>,
     folder: &DaemonFolder,
@@ -134,15 +134,17 @@ fn starter(
     Ok(command)
 }
 
-/// Is the starter: starts the daemon, and tells whether it listens.
+/// Runs as the starter: starts the daemon, and returns whether it listens.
 pub fn run_starter(anyhook: &Path, folder: &DaemonFolder, by: StartedBy) -> io::Result<bool> {
-    // Our own standard input may be the turn to start it, which ends with us.
+    // Our own standard input may be the lock on the turn to start it, which is released when we
+    // exit.
     let mut daemon =
         Command::new(anyhook).args([DAEMON_ARGUMENT, by.name()]).stdin(Stdio::null()).spawn()?;
     loop {
         if let Ok(stream) = UnixStream::connect(folder.socket()) {
             if peer::process(&stream).is_some_and(|process| process != daemon.id()) {
-                // Another was quicker. Ours must not wait for its end to come in its place.
+                // Another process was faster. Ours must not wait for that one to exit and then
+                // replace it.
                 let _ = daemon.kill();
                 let _ = daemon.wait();
             }
@@ -155,13 +157,13 @@ pub fn run_starter(anyhook: &Path, folder: &DaemonFolder, by: StartedBy) -> io::
     }
 }
 
-/// Returns what the daemon gets of our environment.
+/// Returns the variables of our environment that the daemon inherits.
 pub fn kept_variables() -> impl Iterator<Item = (&'static str, OsString)> {
     let names = KEPT_VARIABLES.into_iter().chain(anyhook_hosts::folder_variables());
     names.filter_map(|name| Some((name, env::var_os(name)?)))
 }
 
-/// Tells whether the daemon gets a variable of its starter's environment.
+/// Returns whether the daemon inherits a variable of its starter's environment.
 fn is_kept(name: &str) -> bool {
     KEPT_VARIABLES.contains(&name) || anyhook_hosts::folder_variables().any(|kept| kept == name)
 }

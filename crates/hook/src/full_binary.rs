@@ -1,7 +1,8 @@
-//! `anyhook` beside the small program: whatever is not the hook path is its business.
+//! Locates and runs the full `anyhook` next to the small program: it does everything that is not on
+//! the hook path.
 //!
-//! It looks after hooks that run aside, seals the journal, is the daemon, and is what a script calls
-//! (`ANYHOOK_BIN`).
+//! It looks after hooks that run in the background, seals the journal, is the daemon, and is what a
+//! script calls (`ANYHOOK_BIN`).
 
 use std::env;
 use std::ffi::OsString;
@@ -13,17 +14,17 @@ use std::process::Command;
 use anyhook_hosts::wiring::{HOOK_BINARY, PROGRAM};
 use anyhook_model::exit_code;
 
-/// Returns the `anyhook` in the folder of the running program, if it is there.
+/// Returns the `anyhook` in the folder of the running program, if it exists.
 pub fn locate() -> Option<PathBuf> {
     sibling(&env::current_exe().ok()?, PROGRAM)
 }
 
-/// Returns the program of a name beside another one, if it is there.
+/// Returns the program with a name next to another one, if it exists.
 pub fn sibling(beside: &Path, name: &str) -> Option<PathBuf> {
     Some(beside.with_file_name(name)).filter(|path| path.is_file())
 }
 
-/// Has `anyhook` do what the arguments say, in our place; returns only where it cannot.
+/// Replaces this process with `anyhook` and these arguments; returns only if that fails.
 pub fn exec(arguments: &[OsString]) -> u8 {
     let why = match locate() {
         Some(whole) => {
@@ -32,7 +33,7 @@ pub fn exec(arguments: &[OsString]) -> u8 {
         }
         None => format!("there is no `{PROGRAM}` next to it"),
     };
-    // If not even that can be written, the exit code says it all.
+    // If not even this can be written, the exit code says it all.
     let _ = writeln!(
         io::stderr(),
         "error: {HOOK_BINARY} only answers agents (`hook HOST`) and delegates everything else, but {why}\n\

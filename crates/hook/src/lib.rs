@@ -1,8 +1,8 @@
 //! The hook path: what an agent calls at every step, and waits for. Short, synchronous, without an
 //! argument parser.
 //!
-//! It is a crate of its own so that a small program can do it: starting `anyhook`, which can do
-//! everything else as well, costs more than the decision. Both answer by the same function.
+//! It is a separate crate so that a small program can contain it: starting `anyhook`, which can do
+//! everything else as well, costs more than the decision. Both answer with the same function.
 //!
 //! ```text
 //!  agent ──▶ anyhook-hook hook HOST ──┐

@@ -1,6 +1,6 @@
-//! `anyhook-hook`: `anyhook hook HOST` as a small program, quick to start.
+//! `anyhook-hook`: `anyhook hook HOST` as a small program that starts quickly.
 //!
-//! Anything else it is called with is handed over to the `anyhook` beside it.
+//! Any other arguments are passed to the `anyhook` next to it.
 
 #![no_main]
 

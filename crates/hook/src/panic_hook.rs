@@ -1,11 +1,11 @@
-//! Our own faults: a panic ends in an exit code that means nothing else.
+//! Panic hooks: a panic ends with an exit code that means nothing else.
 
 use std::io::{self, Write};
 use std::panic::{PanicHookInfo, set_hook};
 
 use anyhook_model::exit_code;
 
-/// Makes a panic our own fault: exit 70, never a code that means something else.
+/// Makes a panic exit with code 70, never with a code that means something else.
 pub fn exit_on_panic() {
     set_hook(Box::new(|panic| {
         tell(panic);
@@ -14,13 +14,13 @@ pub fn exit_on_panic() {
     }));
 }
 
-/// Makes a panic end what its thread does, and nothing else.
+/// Makes a panic end its thread's work, and nothing else.
 pub fn survive_panics() {
     set_hook(Box::new(tell));
 }
 
 fn tell(panic: &PanicHookInfo<'_>) {
-    // Whether anybody reads it changes nothing.
+    // It does not matter whether anyone reads it.
     let _ = writeln!(
         io::stderr(),
         "anyhook: internal error: {panic}\nhint: please report this with the command and its input"

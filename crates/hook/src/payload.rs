@@ -1,4 +1,4 @@
-//! The event on standard input.
+//! Reads the event on standard input.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -6,22 +6,22 @@ use std::os::fd::AsFd;
 use rustix::buffer::spare_capacity;
 use rustix::io::{Errno, read};
 
-/// Events larger than this are refused, not read to the end of memory.
+/// Events larger than this are refused, instead of being read until memory runs out.
 const LIMIT: usize = 64 * 1024 * 1024;
 
-/// Most events fit into this, so that one read gets them and the next finds the end.
+/// Most events fit into this, so that one read gets them and the next finds the end of the input.
 const USUAL: usize = 4 * 1024;
 
-/// Less than what systems give in one piece where they give large pages: a longer event may get one.
+/// Less than the size of a large page on systems that have them: a longer event may be given one.
 const LONG: usize = 1536 * 1024;
 
-/// Reads an event to its end. Returns what came of it, and what is wrong with it, if anything.
+/// Reads an event to its end. Returns what was read, and what is wrong with it, if anything.
 ///
-/// Not by the standard library's handle: that has a buffer of its own, and tries with a few bytes
-/// first.
+/// Does not use the standard library's handle: that has its own buffer, and starts with a read of a
+/// few bytes.
 ///
-/// It ends when `has_expired` says so and a read was interrupted or brought a part only: nobody is
-/// waited for after the deadline.
+/// Stops when `has_expired` returns `true` and a read was interrupted or returned only a part:
+/// nothing is waited for after the deadline.
 pub fn receive(input: impl AsFd, has_expired: fn() -> bool) -> (Vec<u8>, Option<String>) {
     let mut payload = Vec::with_capacity(USUAL);
     let trouble = loop {
@@ -41,10 +41,10 @@ pub fn receive(input: impl AsFd, has_expired: fn() -> bool) -> (Vec<u8>, Option<
     (payload, trouble)
 }
 
-/// Makes room for the rest: first for nearly all events that are longer than usual, then for as much
-/// as is taken at all. The system gives memory when it is written to, so neither costs more than what
-/// comes, and little is copied. Where it does not promise so much, twice as much as before: few reads,
-/// and linear time.
+/// Reserves memory for the rest: first for nearly all events that are longer than usual, then for
+/// the largest event that is accepted. The system allocates memory when it is written to, so
+/// neither costs more than what arrives, and little is copied. Where the system does not overcommit
+/// that much, the capacity doubles: few reads, and linear time.
 fn make_room(payload: &mut Vec<u8>) {
     let room = if payload.len() < LONG { LONG } else { LIMIT + 1 };
     if payload.try_reserve_exact(room.saturating_sub(payload.len()).max(1)).is_err() {
@@ -71,7 +71,7 @@ mod tests {
         let (payload, trouble) = receive(&end, || true);
         assert_eq!(payload, b"{");
         assert_eq!(trouble.as_deref(), Some("did not arrive in time (--deadline-ms)"));
-        // What had come to its end by then is taken.
+        // What had arrived completely by then is used.
         drop(begin);
         assert_eq!(receive(&end, || true), (Vec::new(), None));
     }

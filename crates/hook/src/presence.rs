@@ -1,7 +1,7 @@
-//! Brings a daemon back that was killed while agents or pipelines were under way.
+//! Restarts a daemon that was killed while agents or pipelines were running.
 //!
-//! Hook processes and keepers outlive the daemon, so they can notice that it is gone. A daemon that a
-//! person stopped stays stopped.
+//! Hook processes and supervisors outlive the daemon, so they can notice that it is gone. A daemon
+//! that a person stopped stays stopped.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -15,13 +15,13 @@ use rustix::fs::OFlags;
 
 use crate::daemon_start::restart_in_background;
 
-/// A daemon that cannot live is not started more often than this by hook events.
+/// A daemon that keeps crashing is not started more often than this by hook events.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Starts the daemon in the background, if it has work and does not live. Does not wait for it.
+/// Starts the daemon in the background, if it has work and is not running. Does not wait for it.
 ///
-/// Where nothing is under way this is one system call. Errors are not reported:
-/// the caller has something else to do, and the next event tries again.
+/// If nothing is running this is one system call. Errors are not reported: the caller has something
+/// else to do, and the next event tries again.
 pub fn revive(places: &Places, anyhook: fn() -> Option<PathBuf>, by: StartedBy) {
     let Some(folder) = places.state.as_deref().map(DaemonFolder::in_state_dir) else { return };
     if folder.has_work() && !folder.is_held() && !folder.is_stopped() {

@@ -1,4 +1,4 @@
-//! What the command line of a call says.
+//! Parses the command line of a hook call.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,7 +11,7 @@ use anyhook_model::{Host, OpenFormat};
 #[expect(missing_debug_implementations, reason = "a host is not shown")]
 pub struct HookCall {
     pub(crate) host: &'static dyn Host,
-    /// When we were called: the deadline counts from here.
+    /// When the call began: the deadline counts from here.
     pub(crate) began: Instant,
     pub(crate) deadline: Option<Duration>,
     pub(crate) folders: FolderOverrides,
@@ -19,7 +19,7 @@ pub struct HookCall {
 }
 
 impl HookCall {
-    /// Reads the arguments after `hook`; anything unusual is left to the argument parser of
+    /// Parses the arguments after `hook`; anything unusual is left to the argument parser of
     /// `anyhook`, which explains it.
     pub fn parse(arguments: &[OsString]) -> Option<Self> {
         let mut host = None;
@@ -50,7 +50,8 @@ impl HookCall {
                     continue;
                 }
             };
-            // A folder that depends on where the agent is would be another one each time.
+            // A relative path would mean a different folder each time, depending on where the agent
+            // is.
             let path = Path::new(words.next()?);
             if !path.is_absolute() || folder.replace(path.to_owned()).is_some() {
                 return None;
@@ -63,12 +64,12 @@ impl HookCall {
         Some(Self { folders, is_tool_event, ..Self::new(host?, deadline)? })
     }
 
-    /// Returns what is left of the deadline.
+    /// Returns the time left until the deadline.
     pub(crate) fn left(&self) -> Option<Duration> {
         self.deadline.map(|deadline| deadline.saturating_sub(self.began.elapsed()))
     }
 
-    /// Makes a request of a host we speak to. Its deadline counts from now.
+    /// Creates a call of a known host. Its deadline counts from now.
     pub fn new(host: &str, deadline: Option<Duration>) -> Option<Self> {
         let host = find_host(host)?;
         let began = Instant::now();
@@ -76,26 +77,26 @@ impl HookCall {
         Some(Self { host, began, deadline, folders, is_tool_event: false })
     }
 
-    /// Has folders that are named count, whatever the environment says.
+    /// Makes named folders override the environment.
     #[must_use]
     pub fn with_folders(self, folders: FolderOverrides) -> Self {
         Self { folders, ..self }
     }
 
-    /// Says whether the event is a tool's.
+    /// Sets whether the event is a tool event.
     #[must_use]
     pub fn of_tool(self, is_tool_event: bool) -> Self {
         Self { is_tool_event, ..self }
     }
 
-    /// Tells whether the event may be a tool call, before it is read: an installed entry names our
-    /// folders, and says so if it is one.
+    /// Returns whether the event may be a tool call, before it is read: an installed entry names
+    /// our folders, and says so if it is one.
     pub(crate) fn may_be_tool_call(&self) -> bool {
         self.is_tool_event || self.folders.state.is_none()
     }
 }
 
-/// Returns the host of that name.
+/// Returns the host with that name.
 pub fn find_host(name: &str) -> Option<&'static dyn Host> {
     if name == OpenFormat.id() {
         return Some(&OpenFormat);

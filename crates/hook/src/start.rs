@@ -1,9 +1,9 @@
-//! How the small program begins: by C's `main`.
+//! The entry point of the small program: C's `main`.
 //!
-//! The standard library's own beginning makes ready for what a hook process never does (a message on
-//! an overflow of the stack: a dozen calls to the system, and memory of its own). What it does that
-//! counts is done here: no other file gets the number of a standard stream, and a reader that has
-//! gone is an error, not an end by a signal.
+//! The standard library's own startup prepares for things that a hook process never does (a message
+//! on a stack overflow: a dozen system calls and its own memory). The parts that matter are done
+//! here: no other file gets the descriptor of a standard stream, and a reader that has disconnected
+//! is an error, not death by a signal.
 
 #![expect(unsafe_code, reason = "C's `main` gets its arguments by a pointer, and SIGPIPE is C's")]
 
@@ -22,10 +22,10 @@ extern "C" fn main(
     words: *const *const c_char,
     variables: *const *const c_char,
 ) -> c_int {
-    // SAFETY: this is what C's `main` was given.
+    // SAFETY: these are the arguments of C's `main`.
     unsafe { ask_for_the_time_directly(variables) };
     if open_standard_streams().is_err() {
-        // There is nobody to tell it to but by the exit code.
+        // There is no way to report it but the exit code.
         return c_int::from(exit_code::FAULT);
     }
     // SAFETY: no other thread runs yet, and ignoring a signal needs no handler.
@@ -33,8 +33,8 @@ extern "C" fn main(
     let count = usize::try_from(count).unwrap_or_default();
     let arguments: Vec<OsString> = (1..count)
         .map(|index| {
-            // SAFETY: C's `main` is given `count` pointers to texts that end with a zero byte and
-            // stay as long as the process.
+            // SAFETY: C's `main` is given `count` pointers to NUL-terminated strings that live as
+            // long as the process.
             let word = unsafe { CStr::from_ptr(*words.add(index)) };
             OsStr::from_bytes(word.to_bytes()).to_owned()
         })
@@ -42,20 +42,20 @@ extern "C" fn main(
     c_int::from(crate::run(&arguments))
 }
 
-/// Has musl ask the system for the time, as for anything else.
+/// Makes musl ask the system for the time with ordinary system calls.
 ///
-/// There is a quicker way, by code that the system lends to every process. It has to be looked for
-/// first, and brought into memory: worth it from the hundredth question on, and we have five.
+/// There is a faster way, with code that the system maps into every process (the vDSO). It has to
+/// be located first and paged in: worth it from the hundredth call on, and we make five.
 ///
 /// # Safety
 ///
-/// What is given are the variables that C's `main` gets.
+/// The argument must be the environment that C's `main` gets.
 #[cfg(not(target_env = "musl"))]
 unsafe fn ask_for_the_time_directly(_: *const *const c_char) {}
 #[cfg(target_env = "musl")]
 unsafe fn ask_for_the_time_directly(variables: *const *const c_char) {
-    // SAFETY: the variables end with an empty pointer, and pairs of numbers follow that end with a
-    // zero; all of it is on our stack, and nobody else looks at it before we are done.
+    // SAFETY: the environment ends with a null pointer, followed by pairs of numbers that end with
+    // a zero; all of it is on our stack, and nothing else reads it until we are finished.
     unsafe {
         let mut place = variables;
         while !(*place).is_null() {
@@ -71,10 +71,10 @@ unsafe fn ask_for_the_time_directly(variables: *const *const c_char) {
     }
 }
 
-/// Has `/dev/null` stand for standard streams that we were not given. Without it a file of ours would
-/// get the number of one, and what is said to the agent would be written into it.
+/// Opens `/dev/null` for standard streams that we were not given. Otherwise a file of ours would
+/// get the descriptor of one, and the reply to the agent would be written into it.
 fn open_standard_streams() -> Result<(), Errno> {
-    // The lowest number that is free is given: they are looked at in order.
+    // The lowest free descriptor is assigned, so they are checked in order.
     for stream in [stdin(), stdout(), stderr()] {
         if fcntl_getfd(stream) == Err(Errno::BADF) {
             let _ = open("/dev/null", OFlags::RDWR, Mode::empty())?.into_raw_fd();

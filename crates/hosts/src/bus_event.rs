@@ -1,4 +1,4 @@
-//! What a record of the journal tells of an agent's state.
+//! Converts journal records to bus events: what a record says about an agent's state.
 
 use anyhook_model::approval_request::AgentQuestion;
 use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport, AlarmReport};
@@ -11,20 +11,20 @@ use serde_json::Value;
 
 use crate::log::failure_kind;
 
-/// The host of records that no agent sent: `anyhook emit`, and what the daemon writes down.
+/// The host of records that no agent sent: those of `anyhook emit`, and those the daemon writes.
 pub const OURS: &str = "anyhook";
 
-/// An agent's id is no longer than this.
+/// The maximum length of an agent's id.
 pub const AGENT_LIMIT: usize = 200;
-/// What an agent asks the person is told to this length.
+/// The maximum length of what an agent asks the user.
 const ASKED_LIMIT: usize = 1000;
-/// What an agent says of its work is no longer than this.
+/// The maximum length of an agent's message about its work.
 pub const MESSAGE_LIMIT: usize = 4 * 1024;
 
-/// Events of hosts that tell that a dialog was answered, wherever.
+/// Events of hosts that report that a dialog was answered, wherever it was answered.
 const ANSWERED: [&str; 3] = ["permission.replied", "question.replied", "question.rejected"];
 
-/// Makes the record of something that was told to us.
+/// Creates the record of an event that was reported to us.
 pub fn record(id: RecordId, at: jiff::Timestamp, event: &BusEvent) -> Record {
     let kind = EventKind::Other(event.type_name().to_owned());
     let mut record = Record::new(id, at, OURS, kind);
@@ -35,7 +35,7 @@ pub fn record(id: RecordId, at: jiff::Timestamp, event: &BusEvent) -> Record {
     record
 }
 
-/// Returns what a record tells of its agent; none if it tells nothing.
+/// Returns the event that a record contains about its agent, if any.
 pub fn from_record(record: &Record) -> Option<BusEvent> {
     if record.host == OURS {
         return told(record);
@@ -43,9 +43,9 @@ pub fn from_record(record: &Record) -> Option<BusEvent> {
     of_agent(record, agent_of(record)?)
 }
 
-/// Returns the alarms of a record that a person is to be notified of, wherever they are.
+/// Returns the alarms of a record of which a person should be notified, wherever they are.
 ///
-/// That hooks are off is announced in the agent; it takes a notice only where the agent shows no text.
+/// That hooks are off is shown by the agent; a notice is needed only if the agent shows no text.
 pub fn alarms_of(record: &Record) -> Option<AlarmReport> {
     if record.alarms.is_empty() {
         return None;
@@ -75,9 +75,10 @@ fn agent_of(record: &Record) -> Option<String> {
     })
 }
 
-/// Returns what a host's record tells of the agent that goes by this id; none if it tells nothing.
+/// Returns the event that a host's record contains about the agent with this id, if any.
 pub fn of_agent(record: &Record, id: String) -> Option<BusEvent> {
-    // The outcome of a hook that ran aside, and further events of one payload, say nothing new.
+    // The outcome of a hook that ran in the background, and further events of one payload, add
+    // nothing.
     if record.of.is_some() || record.with.is_some() {
         return None;
     }
@@ -90,18 +91,18 @@ pub fn of_agent(record: &Record, id: String) -> Option<BusEvent> {
         Some(BusEvent::AgentPrompt(AgentPrompt { report: report.clone(), prompt_type }))
     };
     match &record.event {
-        // A compaction changes nothing: the agent goes on with what it did, or rests as before.
+        // A compaction changes nothing: the agent continues what it did, or stays idle.
         EventKind::SessionStart if is(&payload(), "source", "compact") => None,
         EventKind::PreCompact | EventKind::PostCompact if is(&payload(), "trigger", "manual") => {
             None
         }
         EventKind::SessionStart => Some(BusEvent::AgentIdle(AgentReport { fresh: true, ..report })),
         EventKind::SessionEnd => {
-            // The reason that hosts give where they have none.
+            // The placeholder that hosts send if there is no reason.
             let about = report.about.clone().filter(|reason| reason != "other");
             Some(BusEvent::AgentExited(AgentReport { about, ..report }))
         }
-        // A gate that holds keeps the agent at work.
+        // A gate that blocks the stop keeps the agent working.
         EventKind::BeforeStop if record.denies() => Some(BusEvent::AgentStop(report)),
         EventKind::BeforeStop | EventKind::AfterStop | EventKind::AfterAgent => {
             Some(BusEvent::AgentIdle(report))
@@ -121,7 +122,7 @@ pub fn of_agent(record: &Record, id: String) -> Option<BusEvent> {
             }
         },
         EventKind::Notification => {
-            // Told of late: second-hand, though it comes by a native event.
+            // Reported late: second-hand, although it arrives as a native event.
             let report = AgentReport {
                 source: StateSource::Notification,
                 tool: None,
@@ -136,9 +137,9 @@ pub fn of_agent(record: &Record, id: String) -> Option<BusEvent> {
                 None => None,
             }
         }
-        // Sent on by a gate of ours, or by the host itself.
+        // Continued by one of our gates, or by the host itself.
         EventKind::Other(name) if name == "continuation" => Some(BusEvent::AgentWorking(report)),
-        // Of a call that is known: others may still be asked about.
+        // It ends only a known call: others may still be waiting for an answer.
         EventKind::Other(name) if ANSWERED.contains(&name.as_str()) => {
             let call_ended = report.call.is_some();
             Some(BusEvent::AgentWorking(AgentReport { call_ended, ..report }))
@@ -159,7 +160,7 @@ fn is(payload: &Value, key: &str, text: &str) -> bool {
 }
 
 fn report(record: &Record, agent: String) -> AgentReport {
-    // What was denied does not begin.
+    // A denied call does not start.
     let begins = |text: &Option<String>| text.clone().filter(|_| !record.denies());
     let questions = questions(record);
     AgentReport {
@@ -186,7 +187,7 @@ fn report(record: &Record, agent: String) -> AgentReport {
     }
 }
 
-/// Returns what the person is asked, with the answers that are offered: `Which colour? (red, blue)`.
+/// Returns what the user is asked, with the answers that are offered: `Which colour? (red, blue)`.
 fn asked(questions: &[AgentQuestion]) -> Option<String> {
     let question = |asked: &AgentQuestion| {
         let names: Vec<&str> = asked.options.iter().map(|option| option.name.as_str()).collect();
@@ -198,7 +199,7 @@ fn asked(questions: &[AgentQuestion]) -> Option<String> {
     Some(shorten(&all.join(" · "), ASKED_LIMIT)).filter(|asked| !asked.is_empty())
 }
 
-/// Returns what the agent asks the person by its call, where that is answered on its screen.
+/// Returns what the agent asks the user with its call, if that is answered on its screen.
 fn questions(record: &Record) -> Vec<AgentQuestion> {
     let read = || {
         let host = crate::find_host(&record.host).filter(|host| host.is_answered_by_keys())?;
@@ -214,14 +215,15 @@ fn questions(record: &Record) -> Vec<AgentQuestion> {
     }
 }
 
-/// Returns the digest of the call, by which it is known before and after it runs.
+/// Returns the digest of the call, which identifies it before and after it runs.
 fn call(record: &Record) -> Option<String> {
     let digest =
         |text: &Option<String>| text.as_deref()?.strip_prefix("sha256:").map(str::to_owned);
     digest(&record.call_digest).or_else(|| digest(&record.call))
 }
 
-/// Reads what was told to us. Who told it does not matter: whoever can write the journal can.
+/// Parses an event that was reported to us. The sender does not matter: anyone who can write to the
+/// journal can send one.
 fn told(record: &Record) -> Option<BusEvent> {
     let text = record.payload.as_ref()?.as_text();
     let mut event: BusEvent = serde_json::from_str(text).ok()?;
@@ -229,7 +231,7 @@ fn told(record: &Record) -> Option<BusEvent> {
     let report = event.report_mut()?;
     report.at = Some(record.at);
     report.record = Some(record.id.clone());
-    // Nobody can pass for a host's own event.
+    // No one can impersonate a host's own event.
     report.source = if is_signal { StateSource::Signal } else { StateSource::Notification };
     report.process = None;
     report.agent = shorten(&report.agent, AGENT_LIMIT);
@@ -239,12 +241,13 @@ fn told(record: &Record) -> Option<BusEvent> {
     Some(event)
 }
 
-/// Returns what an agent shows when it calls this tool, which is a question to the person.
+/// Returns the kind of prompt an agent shows when it calls this tool, if it is a question to the
+/// user.
 fn prompt_tool(record: &Record) -> Option<PromptType> {
     crate::find_host(&record.host)?.prompt_tool(record.tool.as_deref()?)
 }
 
-/// Returns what a notification is about, in every host's words.
+/// Returns what a notification is about, for every host's wording.
 fn notice(record: &Record, payload: &Value) -> Option<PromptType> {
     let kind = ["notification_type", "kind"].iter().find_map(|key| payload.get(key)?.as_str());
     let kind = kind.or(record.native_name.as_deref()).unwrap_or_default().to_ascii_lowercase();
@@ -256,7 +259,7 @@ fn notice(record: &Record, payload: &Value) -> Option<PromptType> {
     kinds.into_iter().find(|(word, _)| kind.contains(word)).map(|(_, prompt_type)| prompt_type)
 }
 
-/// Reads an event that no specification names and that tells of a failed turn.
+/// Parses an event that no specification names and that reports a failed turn.
 fn failure(name: &str, payload: &Value, report: AgentReport) -> Option<BusEvent> {
     let text = |pointer: &str| payload.pointer(pointer).and_then(Value::as_str);
     let (words, message) = match name {
@@ -375,7 +378,7 @@ mod tests {
         }
     }
 
-    /// The answer comes with the call of the tool, which by itself is a question.
+    /// The answer arrives with the tool's call, which by itself is a question.
     #[test]
     fn the_answer_to_a_dialog_is_not_the_dialog() {
         for (name, tool) in

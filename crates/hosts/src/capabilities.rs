@@ -1,4 +1,4 @@
-//! What a host can do and what it does otherwise than one would think: data, shown and tested.
+//! Capabilities and quirks of a host: data that is shown and tested.
 
 use anyhook_model::EventKind;
 
@@ -8,7 +8,7 @@ use anyhook_model::EventKind;
 pub struct Capability {
     /// The event.
     pub event: EventKind,
-    /// The host's own name of it; none if the host has no such event.
+    /// The host's own name for it; `None` if the host has no such event.
     pub native: Option<&'static str>,
     /// A hook can block.
     pub block: bool,
@@ -16,11 +16,11 @@ pub struct Capability {
     pub modify: bool,
     /// A hook can add context for the model.
     pub context: bool,
-    /// A hook can have the person asked.
+    /// A hook can have the user asked.
     pub ask: bool,
 }
 
-/// Makes a row; `powers` is any of `B`lock, `M`odify, `C`ontext, `A`sk.
+/// Creates a row; `powers` is any of `B`lock, `M`odify, `C`ontext, `A`sk.
 pub(crate) const fn can(event: EventKind, native: &'static str, powers: &str) -> Capability {
     Capability {
         event,
@@ -43,12 +43,12 @@ const fn has(powers: &str, power: u8) -> bool {
     false
 }
 
-/// Makes the row of an event a host does not have.
+/// Creates the row of an event that a host does not have.
 pub(crate) const fn lacks(event: EventKind) -> Capability {
     Capability { event, native: None, block: false, modify: false, context: false, ask: false }
 }
 
-/// A way in which a host differs from what one would think.
+/// A way in which a host differs from what you would expect.
 #[derive(Clone, Copy, Debug)]
 pub struct Quirk {
     /// A short, stable name.

@@ -1,4 +1,4 @@
-//! Decoding the payloads of Claude Code and of the hosts that follow its shape.
+//! Decodes the payloads of Claude Code and of the hosts that follow its format.
 
 use anyhook_model::event::CallDoubt;
 use anyhook_model::open_format::carries_call;
@@ -8,32 +8,32 @@ use serde_json::{Value, json};
 use crate::payload::{CUT, Payload, assistant_message, repeated_id, stop_events};
 use crate::tool::{self, HostTool, NativeTool};
 
-/// How one host fills the common shape.
+/// How one host uses the common format.
 #[derive(Debug)]
 pub struct Common {
     /// The host's id.
     pub host: &'static str,
     /// Its tools.
     pub tools: &'static [HostTool],
-    /// Those that have no canonical name.
+    /// Its tools without a canonical name.
     pub others: &'static [NativeTool],
-    /// Whether prompts say who sent them.
+    /// Whether prompts indicate who sent them.
     pub prompt: PromptSource,
 }
 
-/// Whether prompts say who sent them.
+/// Whether prompts indicate who sent them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptSource {
-    /// A field `source` tells a person's prompt from the host's own.
+    /// A field `source` distinguishes a person's prompt from the host's own.
     Named,
     /// They do not.
     Anybody,
-    /// They do not, and a blocked stop comes back as one.
+    /// They do not, and a blocked stop is sent back as a prompt.
     Returned,
 }
 
 impl Common {
-    /// Decodes a payload; `kind_of` names the kinds of the host's events.
+    /// Decodes a payload; `kind_of` maps the host's event names to kinds.
     pub fn decode(
         &self,
         bytes: &[u8],
@@ -44,7 +44,7 @@ impl Common {
         let (native, mut event) = payload.begin(self.host, caller)?;
         match kind_of(&native).or_else(|| EventKind::of_agent_alike(&native, &kind_of)) {
             Some(kind) => event.kind = kind,
-            // Half a name may be that of a tool's event.
+            // A truncated name may be that of a tool event.
             None if payload.cut => return Err(DecodeError::NotJson(CUT.to_owned())),
             None if carries_call(&payload.fields) => event.doubt = Some(CallDoubt::UnknownEvent),
             None => {}
@@ -82,7 +82,7 @@ impl Common {
                     repeated_id(&prompt).filter(|_| self.prompt == PromptSource::Returned);
                 own("prompt", prompt.into());
                 if !is_prompt {
-                    // What the host sends itself to go on working is nobody's prompt.
+                    // What the host sends itself in order to continue is not a person's prompt.
                     event.kind = EventKind::Other("continuation".to_owned());
                 }
             }
@@ -115,7 +115,7 @@ impl Common {
         }
     }
 
-    /// Takes the tool call out of the payload.
+    /// Moves the tool call from the payload to the event.
     fn tool_call(&self, event: &mut Event, payload: &mut Payload) {
         let name = payload.text("tool_name").unwrap_or_default();
         let input = payload.value("tool_input").unwrap_or_default();

@@ -1,8 +1,9 @@
-//! Dialogs that an agent shows on its screen and no hook tells of, or none can answer: whether a
-//! folder is trusted, a login, an offer, and permissions of agents that take no answer from hooks.
+//! Dialogs on an agent's screen that no hook reports, or none can answer: whether a folder is
+//! trusted, a login, an offer, and permissions of agents that accept no answer from hooks.
 //!
-//! A dialog counts only where it is what the screen ends with, with its options and the mark at one
-//! of them: an agent may quote the text of one. The keys are counted from where the mark is now.
+//! A dialog counts only if the screen ends with it, including its options and the mark at one of
+//! them: an agent may quote the text of one. The keys are counted from the current position of the
+//! mark.
 
 mod colours;
 mod key_pacer;
@@ -14,31 +15,32 @@ pub use key_pacer::KeyPacer;
 
 /// A dialog on a screen.
 ///
-/// Some agents ignore a key that comes right after they have asked: press one, look again before the
-/// next (see [`KeyPacer`]), and take the keys from where the mark is then. A dialog that is being
-/// drawn again is not there for a moment, so one look without it does not show that it is over.
+/// Some agents ignore a key that comes right after they have asked: press one, check again before
+/// the next (see [`KeyPacer`]), and compute the keys from the mark's position at that time. A
+/// dialog that is being redrawn is absent for a moment, so a single check without it does not show
+/// that it is closed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dialog {
-    /// Which one it is.
+    /// Its name.
     pub name: &'static str,
-    /// What kind of prompt it is.
+    /// The kind of prompt.
     pub prompt_type: PromptType,
     /// What it asks.
     pub question: String,
     /// What it is about: a folder, a command.
     pub about: Option<String>,
-    /// The keys that say yes; none if only a person can.
+    /// The keys that say yes; `None` if only a person can.
     pub allow: Option<Vec<Key>>,
-    /// The keys that say no; none if only a person can.
+    /// The keys that say no; `None` if only a person can.
     pub deny: Option<Vec<Key>>,
-    /// The options of a question, and the keys that choose each.
+    /// The options of a question, and the keys that choose each of them.
     pub options: Vec<(String, Vec<Key>)>,
-    /// Whether the agent's own events tell when it comes and when it is answered.
+    /// Whether the agent's own events report when it appears and when it is answered.
     pub is_told: bool,
 }
 
 impl Dialog {
-    /// Returns what it asks and what about.
+    /// Returns what it asks, and about what.
     pub fn words(&self) -> String {
         match &self.about {
             Some(about) => format!("{} {about}", self.question),
@@ -51,11 +53,10 @@ impl Dialog {
         self.options.iter().find(|(option, _)| option == label).map(|(_, keys)| keys)
     }
 
-    /// Tells whether it is about what a hook told of a call: the screen shows the beginning of a long
-    /// command, and a file by its name.
+    /// Returns whether it is about the call that a hook reported: the screen shows the beginning of
+    /// a long command, and the name of a file.
     ///
-    /// `prompt` is what kind of prompt it was, if that is known: the dialog of a plan does not name
-    /// its call.
+    /// `prompt` is the kind of prompt, if known: the dialog of a plan does not name its call.
     pub fn is_about(&self, told: &str, prompt: Option<PromptType>) -> bool {
         let is_plan = self.prompt_type == PromptType::PlanApproval;
         if is_plan && prompt.is_some() {
@@ -76,13 +77,14 @@ impl Dialog {
         is_plan || is_call || file.is_some_and(is_word)
     }
 
-    /// Tells whether it is the same dialog, wherever the mark is.
+    /// Returns whether it is the same dialog, wherever the mark is.
     pub fn is_same(&self, other: &Self) -> bool {
         self.name == other.name && self.words() == other.words()
     }
 }
 
-/// Tells whether a screen shows a command, as far as it goes: where lines are wrapped, words are.
+/// Returns whether a screen shows a command, as far as it is visible: lines are wrapped between
+/// words.
 fn agree(shown: &str, told: &str) -> bool {
     let letters = |text: &str| text.chars().filter(|one| !one.is_whitespace()).collect::<Vec<_>>();
     let (shown, told) = (letters(shown), letters(told));
@@ -90,29 +92,29 @@ fn agree(shown: &str, told: &str) -> bool {
     differs.is_none_or(|(shown, _)| *shown == '…')
 }
 
-/// A command is looked for by its beginning; more may not fit on the screen.
+/// How much of a command's beginning is searched for; more may not fit on the screen.
 const TOLD_LENGTH: usize = 40;
 
 fn one_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A dialog whose options are one below the other, as an agent is known to show it.
+/// A dialog with its options on consecutive lines, as an agent is known to show it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownDialog {
-    /// Which one it is.
+    /// Its name.
     pub name: &'static str,
-    /// What kind of prompt it is.
+    /// The kind of prompt.
     pub prompt_type: PromptType,
-    /// What a line above its options has in it.
+    /// A text that a line above its options contains.
     pub title: &'static str,
-    /// What its last line is; none if the options are the last.
+    /// Its last line; `None` if the options are last.
     pub footer: Option<&'static str>,
     /// What it asks.
     pub question: &'static str,
-    /// How the option that says yes begins.
+    /// The beginning of the option that says yes.
     pub allow: Option<&'static str>,
-    /// How the option that says no begins.
+    /// The beginning of the option that says no.
     pub deny: Option<&'static str>,
     /// What it is about.
     pub about: SubjectLocation,
@@ -123,16 +125,16 @@ pub(crate) struct KnownDialog {
 pub(crate) enum SubjectLocation {
     /// Nowhere.
     Nothing,
-    /// In the line of the title, after a text.
+    /// In the title's line, after a text.
     After(&'static str),
-    /// In the line of the title.
+    /// In the title's line.
     Title,
-    /// In the next line with anything in it below one that has this.
+    /// In the next non-empty line below one that contains this text.
     Below(&'static str),
 }
 
 impl KnownDialog {
-    /// Reads the dialog from lines that end with it.
+    /// Parses the dialog from lines that end with it.
     pub fn read(&self, lines: &[&str], marks: &[char]) -> Option<Dialog> {
         let end = lines.iter().rposition(|line| !line.trim().is_empty())?;
         let menu_end = match self.footer {
@@ -143,7 +145,7 @@ impl KnownDialog {
         let title = lines[..menu_end].iter().rposition(|line| line.contains(self.title))?;
         let menu = Menu::read(lines, title, menu_end, marks)?;
         let keys = |label: Option<&str>| label.map(|label| menu.keys(label));
-        // An option that is not there: it is another dialog than the one that is known.
+        // A missing option: it is not the known dialog.
         let (allow, deny) = match (keys(self.allow), keys(self.deny)) {
             (Some(None), _) | (_, Some(None)) => return None,
             (allow, deny) => (allow.flatten(), deny.flatten()),
@@ -171,19 +173,19 @@ impl KnownDialog {
     }
 }
 
-/// Options one below the other, and the one that the mark is at.
+/// Options on consecutive lines, and the one at which the mark is.
 #[derive(Debug)]
 pub(crate) struct Menu<'screen> {
     /// The options, without their numbers.
     pub options: Vec<&'screen str>,
     /// The one with the mark.
     pub selected: usize,
-    /// The line of the first.
+    /// The line of the first option.
     pub first: usize,
 }
 
 impl<'screen> Menu<'screen> {
-    /// Reads the options between two lines, which are the last there but for empty lines.
+    /// Parses the options between two lines, after which only empty lines may follow.
     pub fn read(lines: &[&'screen str], from: usize, to: usize, marks: &[char]) -> Option<Self> {
         let marked = |line: &&str| {
             let column = column(line)?;
@@ -192,7 +194,7 @@ impl<'screen> Menu<'screen> {
             (is_marked && letters.next() == Some(' ')).then_some(column)
         };
         let place = (from..to).rev().find(|place| marked(&lines[*place]).is_some())?;
-        // Others stand where the text behind the mark does.
+        // The other options are aligned with the text after the mark.
         let text_at = marked(&lines[place])? + 2;
         let is_option = |line: &&str| column(line) == Some(text_at);
         let first = (from..place).rev().take_while(|above| is_option(&lines[*above])).last();
@@ -210,7 +212,8 @@ impl<'screen> Menu<'screen> {
         Some(Self { options, selected: place - first, first })
     }
 
-    /// Returns the keys that choose an option: the one that is so, else the only one that begins so.
+    /// Returns the keys that choose an option: the one with exactly this label, otherwise the only
+    /// one that starts with it.
     pub fn keys(&self, label: &str) -> Option<Vec<Key>> {
         let begins = |option: &&str| {
             option.strip_prefix(label).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
@@ -226,19 +229,19 @@ impl<'screen> Menu<'screen> {
     }
 }
 
-/// Options that are numbered from 1, with whatever explains them in between.
+/// Options that are numbered from 1, possibly with explanations in between.
 #[derive(Debug)]
 pub(crate) struct NumberedMenu<'screen> {
-    /// What stands behind each number.
+    /// The text after each number.
     pub options: Vec<&'screen str>,
     /// The one with the mark.
     pub selected: usize,
-    /// The line of the first.
+    /// The line of the first option.
     pub first: usize,
 }
 
 impl<'screen> NumberedMenu<'screen> {
-    /// Reads the options; none if the numbers are not what they should be.
+    /// Parses the options; `None` if they are not numbered consecutively.
     pub fn read(lines: &[&'screen str], marks: &[char]) -> Option<Self> {
         let option = |line: &'screen str| {
             let is_marked = line.trim_start().starts_with(marks);
@@ -248,7 +251,7 @@ impl<'screen> NumberedMenu<'screen> {
             Some((place, number.parse::<usize>().ok()?, text.trim(), is_marked))
         };
         let all = || lines.iter().enumerate().filter_map(|(at, line)| Some((at, option(line)?)));
-        // Others stand where the one with the mark does.
+        // The other options are aligned with the one that has the mark.
         let (_, (column, ..)) = all().find(|(_, (.., is_marked))| *is_marked)?;
         let found: Vec<_> = all().filter(|(_, (place, ..))| *place == column).collect();
         let is_counted =
@@ -262,13 +265,13 @@ impl<'screen> NumberedMenu<'screen> {
         })
     }
 
-    /// Returns the keys that choose the option that is so.
+    /// Returns the keys that choose the option with exactly this label.
     pub fn keys(&self, label: &str) -> Option<Vec<Key>> {
         let wanted = self.options.iter().position(|option| *option == label)?;
         Some(steps(self.selected, wanted, Key::Up, Key::Down))
     }
 
-    /// Makes a question of it, which the lines between the title and the options ask.
+    /// Converts it to a question, whose text is on the lines between the title and the options.
     pub fn question(&self, lines: &[&str], title: usize, label: fn(&str) -> String) -> Dialog {
         let asked: Vec<&str> =
             lines[title + 1..self.first].iter().map(|line| line.trim()).collect();
@@ -286,19 +289,19 @@ impl<'screen> NumberedMenu<'screen> {
     }
 }
 
-/// Returns the keys that go from one option to another and choose it.
+/// Returns the keys that move from one option to another and choose it.
 pub(crate) fn steps(from: usize, to: usize, back: Key, forth: Key) -> Vec<Key> {
     let key = if to < from { back } else { forth };
     let moves = std::iter::repeat_n(key, from.abs_diff(to));
     moves.chain([Key::Enter]).collect()
 }
 
-/// Returns where a line's text begins.
+/// Returns the column at which a line's text starts.
 fn column(line: &str) -> Option<usize> {
     line.chars().position(|letter| !letter.is_whitespace())
 }
 
-/// Takes the number before an option away.
+/// Removes the number before an option.
 fn without_number(option: &str) -> &str {
     match option.split_once(". ") {
         Some((number, text)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text,

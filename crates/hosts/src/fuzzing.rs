@@ -1,11 +1,11 @@
-//! What the fuzz targets call: takes any bytes and must come back.
+//! Entry points for the fuzz targets: each accepts any bytes and must return.
 
 use anyhook_model::{Caller, Effect, Host, Spelling, Verdict};
 use jiff::Timestamp;
 
 use crate::AGENTS;
 
-/// Reads bytes as a payload of every agent, and words answers to what comes of them.
+/// Decodes bytes as a payload of every agent, and encodes replies to the resulting events.
 pub fn payload(data: &[u8]) {
     let caller = Caller::new("/", Timestamp::UNIX_EPOCH);
     let deny = Verdict { effect: Some(Effect::Deny), ..Verdict::default() };
@@ -25,7 +25,7 @@ pub fn payload(data: &[u8]) {
     }
 }
 
-/// Reads bytes as the settings of every agent: wired twice is wired once.
+/// Parses bytes as the settings of every agent: wiring twice is the same as wiring once.
 pub fn settings(data: &[u8]) {
     use crate::wiring::{HookInvocation, SettingsScope, SettingsTexts};
     let text = String::from_utf8_lossy(data).into_owned();
@@ -48,7 +48,7 @@ pub fn settings(data: &[u8]) {
     }
 }
 
-/// Reads bytes as the lines of every agent's log: what is known of it stays small.
+/// Parses bytes as the lines of every agent's log: the state kept about it stays small.
 pub fn log(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for agent in AGENTS {
@@ -60,7 +60,7 @@ pub fn log(data: &[u8]) {
     }
 }
 
-/// Reads bytes as the transcript of every agent that has one.
+/// Parses bytes as the transcript of every agent that has one.
 pub fn transcript(data: &[u8]) {
     for reader in AGENTS.into_iter().filter_map(|agent| agent.transcript) {
         let read = (reader.read)(data);
@@ -69,7 +69,7 @@ pub fn transcript(data: &[u8]) {
     }
 }
 
-/// Reads bytes as something that happened: what is read can be written and read again.
+/// Parses bytes as a bus event: what can be parsed can be written and parsed again.
 pub fn happening(data: &[u8]) {
     use anyhook_model::BusEvent;
     let Ok(event) = serde_json::from_slice::<BusEvent>(data) else { return };

@@ -1,20 +1,20 @@
-//! How an agent is started: which one a command line starts, and what is added to it for a prompt or
-//! for going on with a session.
+//! How an agent is started: which one a command line starts, and the arguments for a prompt or for
+//! resuming a session.
 
 use crate::{AGENTS, HostSpec};
 
-/// What a start is for.
+/// The parameters of a start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Launch<'launch> {
-    /// The command line that the arguments come after.
+    /// The command line to which the arguments are appended.
     pub run: &'launch str,
-    /// What the agent is told to do.
+    /// The agent's prompt.
     pub prompt: Option<&'launch str>,
-    /// The session it goes on with.
+    /// The session to resume.
     pub resume: Option<&'launch str>,
 }
 
-/// Returns the arguments for a start of whatever a command line starts.
+/// Returns the arguments for starting whatever a command line starts.
 pub fn arguments(host: Option<&str>, launch: &Launch<'_>) -> Vec<String> {
     match host.and_then(crate::find) {
         Some(agent) => (agent.launch)(launch),
@@ -22,17 +22,17 @@ pub fn arguments(host: Option<&str>, launch: &Launch<'_>) -> Vec<String> {
     }
 }
 
-/// Returns the arguments for a program that nothing is known of: its prompt.
+/// Returns the arguments for an unknown program: its prompt.
 pub(crate) fn plain(launch: &Launch<'_>) -> Vec<String> {
     launch.prompt.map(str::to_owned).into_iter().collect()
 }
 
-/// Every start takes its prompt as an argument.
+/// Returns `true`: every start takes its prompt as an argument.
 pub(crate) fn always(_: &Launch<'_>) -> bool {
     true
 }
 
-/// Returns the id of the host that a command line starts, by its program's name or its package.
+/// Returns the id of the host that a command line starts, by the name of its program or package.
 pub fn of_command(run: &str) -> Option<&'static str> {
     let words = words(run);
     let program = program(&words)?;
@@ -51,7 +51,8 @@ pub fn of_command(run: &str) -> Option<&'static str> {
     named(package).or_else(|| named(file)).map(HostSpec::id)
 }
 
-/// Returns the words that a command line gives its program, as a shell would read plain ones.
+/// Returns the arguments that a command line passes to its program, as a shell would split plain
+/// ones.
 pub(crate) fn arguments_of(run: &str) -> Vec<String> {
     let mut words = words(run);
     match program(&words) {
@@ -60,7 +61,7 @@ pub(crate) fn arguments_of(run: &str) -> Vec<String> {
     }
 }
 
-/// What runs another program, and which of its options have a value.
+/// Programs that run another program, and which of their options have a value.
 const RUNNERS: [(&str, &[&str]); 14] = [
     ("exec", &["-a"]),
     ("command", &[]),
@@ -78,7 +79,7 @@ const RUNNERS: [(&str, &[&str]); 14] = [
     ("x", &[]),
 ];
 
-/// Returns where the program's name is, after assignments and what runs another program.
+/// Returns the position of the program's name, after assignments and programs that run another one.
 fn program(words: &[String]) -> Option<usize> {
     let mut place = 0;
     let mut options_with_value: Option<&[&str]> = None;
@@ -110,10 +111,11 @@ fn is_assignment(word: &str) -> bool {
         && !name.starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// Returns the words of the last command in a command line, which further arguments go to.
+/// Returns the words of the last command in a command line, to which further arguments are
+/// appended.
 ///
-/// Not by the crate `shlex`: it takes `;`, `&`, `|` and `(` for parts of words and a line break for a
-/// blank, so where the last command begins could not be told from what is in quotes.
+/// The crate `shlex` cannot be used: it treats `;`, `&`, `|` and `(` as parts of words and a line
+/// break as a space, so the start of the last command could not be distinguished from quoted text.
 fn words(run: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,9 +1,9 @@
-//! What anyhook knows about agents, one folder an agent: how its payload is read, how it is
-//! answered, what it can do, and its quirks, with recorded payloads beside it.
+//! Agent-specific code of anyhook, one folder per agent: how its payloads are decoded, how it is
+//! answered, its capabilities and its quirks, along with recorded payloads.
 //!
-//! Pure functions of their arguments. A new agent is a folder (`cargo xtask new-host NAME` writes
-//! one) and its line here. `build.rs` makes [`AGENTS`] of these lines: a host is a module whose
-//! folder has a `decode.rs` and an `encode.rs`.
+//! Pure functions of their arguments. A new agent is a folder (`cargo xtask new-host NAME` creates
+//! one) and its line here. `build.rs` generates [`AGENTS`] from these lines: a host is a module
+//! whose folder has a `decode.rs` and an `encode.rs`.
 
 pub mod claude_code;
 pub mod codex;
@@ -12,7 +12,6 @@ pub mod opencode;
 
 pub mod bus_event;
 pub mod capabilities;
-pub mod command;
 mod common;
 pub mod dialog;
 pub mod fuzzing;
@@ -24,6 +23,7 @@ pub mod planned;
 mod question;
 pub mod recognition;
 mod reply_builder;
+pub mod slash_command;
 pub mod spec;
 pub mod tool;
 pub mod transcript;
@@ -34,8 +34,8 @@ use anyhook_model::{Host, ProcessName};
 
 pub use spec::{HostSpec, Protocol};
 
-// `AGENTS`, every agent by name, and `PROTOCOLS`, the same for the hook path: who takes one from
-// there does not link what edits settings.
+// `AGENTS`, every agent by name, and `PROTOCOLS`, the same for the hook path: code that uses only
+// the latter does not link the settings editors.
 include!(concat!(env!("OUT_DIR"), "/lists.rs"));
 
 /// Finds an agent by its id, as a host.
@@ -48,22 +48,22 @@ pub fn find(id: &str) -> Option<&'static HostSpec> {
     AGENTS.into_iter().find(|agent| agent.id() == id)
 }
 
-/// Returns every agent in the order in which one is looked for where none is named.
+/// Returns every agent in the order in which they are tried if none is named.
 pub fn in_search_order() -> [&'static HostSpec; AGENTS.len()] {
     let mut agents = AGENTS;
     agents.sort_by_key(|agent| agent.search_order);
     agents
 }
 
-/// Returns the variables by which people choose where agents have their settings and logs.
+/// Returns the variables with which people choose where agents keep their settings and logs.
 pub fn folder_variables() -> impl Iterator<Item = &'static str> {
     PROTOCOLS.into_iter().flat_map(|host| host.folder_variables).copied()
 }
 
-/// Tells whether an agent's process is among some, each with the name of its program.
+/// Returns whether an agent's process is among the given ones, each with the name of its program.
 ///
-/// A payload sent by hand makes a terminal look like an agent, which it is not: the program has to
-/// be one of the agent's.
+/// A payload sent by hand makes a terminal look like an agent, which it is not: the program must be
+/// one of the agent's.
 pub fn is_among(process: &ProcessName, id: &str, all: &[(ProcessName, String)]) -> bool {
     let names = find_host(id).map_or(&[][..], Host::process_names);
     all.iter().any(|(name, program)| name == process && names.contains(&program.as_str()))
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// The model's table is what matchers go by: no tool of a host may be missing there, as long as
+    /// The model's table is what matchers use: no tool of a host may be missing there, as long as
     /// `cargo xtask generate` was run.
     #[test]
     fn every_tool_is_in_the_table_of_matchers() {

@@ -1,7 +1,7 @@
-//! The logs agents write for themselves: where they are, and what a line tells of its agent.
+//! The logs that agents write for themselves: where they are, and what a line says about its agent.
 //!
-//! They are nobody's interface and change with every version. So a line counts only if it is known
-//! to tell something; every other line says nothing, and a file's time says nothing either.
+//! They are not a public interface and change with every version. So a line counts only if it is
+//! known to mean something; every other line is ignored, and so is a file's modification time.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,41 +15,41 @@ use serde_json::Value;
 use crate::log_database::LogDatabase;
 use crate::usage::UsageTally;
 
-/// A line that is longer is not read, in bytes.
+/// The maximum length of a line in bytes; a longer one is not read.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
-/// More prompts than so many are not shown at once.
+/// The maximum number of prompts that are tracked at once.
 const MAX_WAITS: usize = 64;
 
-/// Where a user's logs are to be looked for.
+/// Where to look for a user's logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogRoots {
-    /// The user's home.
+    /// The user's home folder.
     pub home: PathBuf,
-    /// Which of [`crate::folder_variables`] are set, and to what.
+    /// Which of [`crate::folder_variables`] are set, and their values.
     pub variables: BTreeMap<&'static str, PathBuf>,
 }
 
 impl LogRoots {
-    /// Returns the folder a variable names, else one in the home folder.
+    /// Returns the folder that a variable names, otherwise one in the home folder.
     pub fn folder(&self, variable: &'static str, inner: &str) -> PathBuf {
         self.variables.get(variable).cloned().unwrap_or_else(|| self.home.join(inner))
     }
 }
 
-/// Logs of one kind, in folders below one.
+/// Logs of one kind, in subfolders of one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLocation {
-    /// The folder that holds them all; it need not be there yet.
+    /// The folder that contains them all; it need not exist yet.
     pub folder: PathBuf,
-    /// The names of the folders below it, and at last the file's; `*` stands for anything, once.
+    /// The names of the folders below it, and finally the file's; `*` stands for anything, once.
     pub names: &'static [&'static str],
-    /// What the files are.
+    /// The format of the files.
     pub form: LogFormat,
 }
 
 impl LogLocation {
-    /// Returns what to ask of the logs here, if they are databases.
+    /// Returns the queries for the logs here, if they are databases.
     pub fn database(&self) -> Option<&'static LogDatabase> {
         match self.form {
             LogFormat::Lines => None,
@@ -58,29 +58,29 @@ impl LogLocation {
     }
 }
 
-/// What a log is.
+/// The format of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
-    /// One file a session, to which lines of JSON are appended.
+    /// One file per session, to which lines of JSON are appended.
     Lines,
     /// A database of many sessions; a line is the data of one of its rows.
     Database(&'static LogDatabase),
 }
 
-/// How an agent's logs are read. Pure functions of what is in them.
+/// How an agent's logs are read. Pure functions of their contents.
 #[derive(Clone, Copy, Debug)]
 pub struct LogReader {
     /// Returns where they are.
     pub places: fn(&LogRoots) -> Vec<LogLocation>,
-    /// Returns the state of one before its first line, as far as the file's name tells.
+    /// Returns the state of a log before its first line, as far as the file's name determines it.
     pub begin: fn(&str) -> LogState,
-    /// Reads the next line, or the data of a row: what it tells of the agent, if anything.
+    /// Parses the next line, or the data of a row: what it says about the agent, if anything.
     pub read_line: fn(&mut LogState, &str) -> Option<LogObservation>,
-    /// Counts the tokens and turns that a line tells of, if it is read line by line.
+    /// Counts the tokens and turns that a line reports, if the log is read line by line.
     pub usage: Option<fn(&mut UsageTally, &Object)>,
 }
 
-/// Tells whether a name is one that a pattern with at most one `*` means.
+/// Returns whether a name matches a pattern with at most one `*`.
 pub fn is_named(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -90,30 +90,30 @@ pub fn is_named(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// What an agent does, as its log tells.
+/// What an agent is doing, according to its log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
-    /// It works.
+    /// It is working.
     Working,
-    /// It is done, and it is the person's turn.
+    /// It is done and waits for the user.
     Idle,
-    /// A person broke its turn off: it is idle, and no prompt stands any more.
+    /// A person interrupted its turn: it is idle, and no prompt is open any more.
     BrokenOff,
-    /// It cannot go on without the person.
+    /// It cannot continue without a person.
     Prompting(PromptType),
-    /// Its turn failed, for that reason and in those words.
+    /// Its turn failed, with this kind and this message.
     Failed(FailureKind, String),
 }
 
-/// What a line tells.
+/// What a line says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogObservation {
-    /// When, by the line's own words.
+    /// When, according to the line itself.
     pub at: Option<Timestamp>,
-    /// What the agent does.
+    /// What the agent is doing.
     pub doing: Activity,
-    /// Whether it is so for certain. If not, it is so unless a line that says otherwise follows soon.
+    /// Whether it is certain. If not, it holds unless a line that says otherwise follows soon.
     pub is_certain: bool,
 }
 
@@ -127,22 +127,22 @@ impl LogObservation {
     }
 }
 
-/// What is known of a log from the lines so far. It is small, however long the log.
+/// What is known about a log from the lines so far. It is small, however long the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogState {
     /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The folder the agent works in.
+    /// The agent's working folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_dir: Option<String>,
-    /// Whether it is a subagent's log, of which nothing counts.
+    /// Whether it is a subagent's log, which is ignored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_subagent: bool,
-    /// Whether a turn is under way, where the log tells when one begins and ends.
+    /// Whether a turn is in progress, if the log says when one starts and ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_turn: Option<bool>,
-    /// The calls that wait for the person, and at what.
+    /// The calls that wait for a person, and the kind of prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<(String, PromptType)>,
     /// How many lines could not be read.
@@ -156,19 +156,19 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl LogState {
-    /// Returns the state of a log whose file's name tells nothing.
+    /// Returns the state of a log whose file name says nothing.
     pub(crate) fn unnamed(_: &str) -> Self {
         Self::default()
     }
 
-    /// Returns the state of a log that nothing is known of but its session.
+    /// Returns the state of a log of which only the session is known.
     pub fn of_session(session: &str) -> Self {
         let mut state = Self::default();
         state.name_session(Some(session));
         state
     }
 
-    /// Reads a line as an object; one that is none is counted.
+    /// Parses a line as an object; a line that is not an object is counted.
     pub(crate) fn object(&mut self, line: &str) -> Option<Object> {
         if line.trim().is_empty() {
             return None;
@@ -180,7 +180,7 @@ impl LogState {
         object
     }
 
-    /// Takes the session's name, unless it is known or cannot be one.
+    /// Sets the session's name, unless it is already known or the name is invalid.
     pub(crate) fn name_session(&mut self, name: Option<&str>) {
         let is_name = |name: &&str| {
             !name.is_empty() && name.len() <= 200 && !name.chars().any(char::is_control)
@@ -190,7 +190,7 @@ impl LogState {
         }
     }
 
-    /// Takes the folder the agent works in.
+    /// Sets the agent's working folder.
     pub(crate) fn name_work_dir(&mut self, folder: Option<&str>) {
         if let Some(folder) = folder.filter(|folder| !folder.is_empty() && folder.len() <= 4096)
             && self.work_dir.as_deref() != Some(folder)
@@ -199,59 +199,59 @@ impl LogState {
         }
     }
 
-    /// Takes in that a call waits for the person.
+    /// Records that a call waits for a person.
     pub(crate) fn wait(&mut self, call: &str, prompt: PromptType) {
         if self.waits.len() < MAX_WAITS && call.len() <= 200 {
             self.waits.push((call.to_owned(), prompt));
         }
     }
 
-    /// Takes in that a call has its answer.
+    /// Records that a call was answered.
     pub(crate) fn answered(&mut self, call: &str) {
         self.waits.retain(|(waiting, _)| waiting != call);
     }
 
-    /// Returns what the agent does when it goes on with anything: a prompt is shown until it is
-    /// answered, whatever else happens beside it.
+    /// Returns the agent's activity when it continues with anything: a prompt is shown until it is
+    /// answered, whatever else happens meanwhile.
     pub(crate) fn at_work(&self) -> Activity {
         self.waits.last().map_or(Activity::Working, |(_, prompt)| Activity::Prompting(*prompt))
     }
 
-    /// Takes in that the turn is over.
+    /// Records that the turn is over.
     pub(crate) fn rest(&mut self) -> Activity {
         self.waits.clear();
         Activity::Idle
     }
 
-    /// Takes in that a person broke the turn off.
+    /// Records that a person interrupted the turn.
     pub(crate) fn break_off(&mut self) -> Activity {
         self.waits.clear();
         Activity::BrokenOff
     }
 
-    /// Takes in that the turn failed.
+    /// Records that the turn failed.
     pub(crate) fn fail(&mut self, kind: FailureKind, message: &str) -> Activity {
         self.waits.clear();
         Activity::Failed(kind, json::shorten(message.trim(), 500))
     }
 }
 
-/// Returns a text of an object; empty text counts as none.
+/// Returns a text of an object; an empty text counts as absent.
 pub(crate) fn text<'object>(object: &'object Object, name: &str) -> Option<&'object str> {
     object.get(name)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// Returns the time a text of an object tells.
+/// Returns the time in a text member of an object.
 pub(crate) fn time(object: &Object, name: &str) -> Option<Timestamp> {
     text(object, name)?.parse().ok()
 }
 
-/// Returns the time that a value tells in milliseconds.
+/// Returns the time that a value contains in milliseconds.
 pub(crate) fn milliseconds(value: Option<&Value>) -> Option<Timestamp> {
     Timestamp::from_millisecond(value?.as_i64()?).ok()
 }
 
-/// Sorts a failure by the status of the model's reply, and by the words for it.
+/// Classifies a failure by the status of the model's reply, and by its message.
 pub(crate) fn failure_kind(status: Option<u64>, words: &str) -> FailureKind {
     const CREDITS: [&str; 7] = [
         "credit balance",

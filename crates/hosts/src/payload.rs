@@ -1,4 +1,4 @@
-//! Reading payloads of the common shape: a flat JSON object that names its event.
+//! Parses payloads of the common format: a flat JSON object that names its event.
 
 use std::path::PathBuf;
 
@@ -7,19 +7,19 @@ use anyhook_model::json::{self, Object, ReadValue, type_name};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use serde_json::{Value, json};
 
-/// A payload's fields, taken one by one; what is left is the host's own.
+/// A payload's fields, removed one by one; the remaining ones are the host's own.
 #[derive(Debug)]
 pub struct Payload {
-    /// The fields not yet taken.
+    /// The fields not yet removed.
     pub fields: Object,
-    /// Whether it had to be mended, so that it is not exact.
+    /// Whether it had to be repaired, so that it is not exact.
     pub mended: bool,
-    /// Whether it was cut off, so that it is not all.
+    /// Whether it was truncated, so that it is incomplete.
     pub cut: bool,
 }
 
 impl Payload {
-    /// Reads a payload.
+    /// Parses a payload.
     pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         let ReadValue { value, repaired: mended, cut } =
             json::read_cut(bytes).map_err(|error| DecodeError::NotJson(error.to_string()))?;
@@ -29,7 +29,8 @@ impl Payload {
         }
     }
 
-    /// Takes a text; a number counts as its digits, and empty text as none.
+    /// Removes and returns a text; a number is converted to its digits, and an empty text counts as
+    /// absent.
     pub fn text(&mut self, name: &str) -> Option<String> {
         match json::remove(&mut self.fields, name)? {
             Value::String(text) => Some(text).filter(|text| !text.is_empty()),
@@ -38,7 +39,7 @@ impl Payload {
         }
     }
 
-    /// Takes the name of the event, which must be a text.
+    /// Removes and returns the name of the event, which must be a text.
     pub fn event_name(&mut self, field: &str) -> Result<String, DecodeError> {
         match json::remove(&mut self.fields, field) {
             Some(Value::String(name)) if !name.is_empty() => Ok(name),
@@ -47,18 +48,18 @@ impl Payload {
         }
     }
 
-    /// Returns why it is not certain which call a payload is about, given its tool's name.
+    /// Returns why it is uncertain which call a payload is about, given its tool's name.
     pub fn doubt(&self, tool: Option<&Value>) -> Option<CallDoubt> {
         let is_named = tool.and_then(Value::as_str).is_some_and(|name| !name.is_empty());
         if self.cut { Some(CallDoubt::Cut) } else { (!is_named).then_some(CallDoubt::Unnamed) }
     }
 
-    /// Takes a value.
+    /// Removes and returns a value.
     pub fn value(&mut self, name: &str) -> Option<Value> {
         json::remove(&mut self.fields, name)
     }
 
-    /// Begins an event from the fields that Claude Code, Codex and Gemini CLI have in common.
+    /// Starts an event from the fields that Claude Code, Codex and Gemini CLI have in common.
     pub fn begin(&mut self, host: &str, caller: &Caller) -> Result<(String, Event), DecodeError> {
         let native = self.event_name("hook_event_name")?;
         let work_dir = self
@@ -74,10 +75,10 @@ impl Payload {
     }
 }
 
-/// The error for a payload that was cut off before it told which event it is.
+/// The error for a payload that was truncated before it said which event it is.
 pub const CUT: &str = "it was cut off";
 
-/// Returns an assistant's message in the specification's form.
+/// Returns an assistant's message in the specification's format.
 pub fn assistant_message(text: Option<String>) -> Value {
     text.map_or(Value::Null, |content| json!({"role": "assistant", "content": content}))
 }
@@ -92,11 +93,11 @@ pub fn stop_events(before_stop: Event) -> Vec<Event> {
     vec![before_stop, after_agent, after_stop]
 }
 
-/// The mark at the end of every reason we give, by which it is known when it comes back: a host
-/// that sends a reason back as a prompt continues a turn and does not begin one.
+/// The mark at the end of every reason we give, by which it is recognised when it comes back: a
+/// host that sends a reason back as a prompt continues a turn and does not start one.
 const MARK: &str = "(anyhook log show ";
 
-/// Returns a reason with the id under which the journal explains it.
+/// Returns a reason with the id of the journal record that explains it.
 pub fn marked(reason: &str, id: Option<&anyhook_model::RecordId>) -> String {
     match id {
         Some(id) => format!("{reason}\n{MARK}{id})"),
@@ -110,7 +111,7 @@ pub fn repeated_id(prompt: &str) -> Option<String> {
     Some(id.to_owned())
 }
 
-/// Returns the path of the project that a payload or the caller names.
+/// Returns the project path that a payload or the caller names.
 pub fn path(text: Option<String>) -> Option<PathBuf> {
     text.map(PathBuf::from).filter(|path| path.is_absolute())
 }

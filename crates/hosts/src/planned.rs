@@ -1,16 +1,16 @@
-//! Agents that anyhook does not speak to yet: the one list of them.
+//! Agents that anyhook does not support yet: the single list of them.
 //!
-//! Their ids may stand in a hook's `hosts`, so that a hook written today counts on the day they are
-//! supported. Their programs and variables are known because none of them is a person. The row of an
-//! agent that has got a folder of its own does not count any more and can be deleted.
+//! Their ids are allowed in a hook's `hosts`, so that a hook written today works as soon as they
+//! are supported. Their programs and variables are known because none of them is a person. The row
+//! of an agent that has its own folder is ignored and can be deleted.
 
 use crate::find_host;
 
-/// An agent that anyhook does not speak to yet.
+/// An agent that anyhook does not support yet.
 #[derive(Debug)]
 pub struct PlannedHost {
-    /// Its ids in a hook's `hosts`: one for each of its programs that work differently. None for one
-    /// that is only recognised.
+    /// Its ids in a hook's `hosts`: one for each of its programs that work differently. Empty for
+    /// one that is only recognised.
     pub ids: &'static [&'static str],
     /// Other names that people write there.
     pub other_names: &'static [&'static str],
@@ -24,7 +24,7 @@ pub struct PlannedHost {
     pub session_variables: &'static [&'static str],
 }
 
-/// Returns every agent that has no folder of its own.
+/// Returns every agent that does not have its own folder.
 pub fn planned() -> impl Iterator<Item = &'static PlannedHost> {
     PLANNED.iter().filter(|host| !host.ids.iter().any(|id| find_host(id).is_some()))
 }
@@ -38,9 +38,9 @@ const NOTHING: PlannedHost = PlannedHost {
     session_variables: &[],
 };
 
-/// Left out on purpose: what an editor sets in the terminal of a person (`CURSOR_TRACE_ID`,
-/// `CLAUDE_CODE_SSE_PORT`, `GEMINI_CLI_IDE_SERVER_PORT`, `TERM_PROGRAM`), the program `cursor`, which
-/// is such an editor, and `AGENT`, which anybody may set.
+/// Omitted on purpose: what an editor sets in a person's terminal (`CURSOR_TRACE_ID`,
+/// `CLAUDE_CODE_SSE_PORT`, `GEMINI_CLI_IDE_SERVER_PORT`, `TERM_PROGRAM`), the program `cursor`,
+/// which is such an editor, and `AGENT`, which anyone may set.
 const PLANNED: &[PlannedHost] = &[
     PlannedHost { ids: &["amp"], title: "Amp", ..NOTHING },
     PlannedHost { ids: &["kiro"], other_names: &["kiro-cli"], title: "Kiro", ..NOTHING },

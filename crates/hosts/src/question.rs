@@ -1,5 +1,5 @@
-//! Questions that agents ask the person by a call of a tool. All agents have nearly the same form for
-//! them: a list of questions, each with its options.
+//! Questions that agents ask the user with a tool call. All agents use nearly the same format: a
+//! list of questions, each with its options.
 
 use anyhook_model::ToolCall;
 use anyhook_model::approval_request::{AgentQuestion, Choice};
@@ -10,13 +10,13 @@ use serde_json::Value;
 pub(crate) struct QuestionForm {
     /// The key that says whether several options may be chosen.
     pub multiple: &'static str,
-    /// The key that says whether other words are taken; they are where it is missing, or where there
-    /// is none.
+    /// The key that says whether free text is accepted; it is if the key is missing, or if the
+    /// agent has no such key.
     pub free_text: Option<&'static str>,
 }
 
-/// Returns the questions of a call of `tool`; none if one of them cannot be read, or it is a call of
-/// another tool.
+/// Returns the questions of a call of `tool`; empty if one of them cannot be parsed, or if it is a
+/// call of another tool.
 pub(crate) fn of_tool(call: &ToolCall, tool: &str, form: QuestionForm) -> Vec<AgentQuestion> {
     if call.name != tool {
         return Vec::new();

@@ -1,23 +1,24 @@
-//! Which agent a process is, by its command line, and which agent's session an environment belongs
-//! to, by its variables.
+//! Recognises agents: which agent a process is, by its command line, and to which agent's session
+//! an environment belongs, by its variables.
 //!
-//! Agents that anyhook does not speak to yet are known here, too: none of them is a person.
+//! Agents that anyhook does not support yet are recognised, too: none of them is a person.
 
 use std::path::Path;
 
 use crate::AGENTS;
 use crate::planned::planned;
 
-/// The variable in which several agents say that they are one.
+/// The variable in which several agents identify themselves as agents.
 const ANY_AGENT: &str = "AI_AGENT";
 
 /// Programs that run a script, which is then the program that counts.
 const INTERPRETERS: [&str; 4] = ["node", "nodejs", "bun", "deno"];
 
-/// Returns the agent that a process is, by the name the system has of it, its program's path and its
+/// Returns the agent that a process is, by its name in the system, its program's path and its
 /// command line.
 ///
-/// An interpreter alone is nobody: a person's own server may be one, too. What it runs counts.
+/// An interpreter alone is not an agent: it may be a person's own server. The script that it runs
+/// counts.
 pub fn agent_of_process(
     name: &str,
     program: Option<&Path>,
@@ -25,7 +26,7 @@ pub fn agent_of_process(
 ) -> Option<&'static str> {
     let of_program = program.and_then(file_name);
     let first = arguments.first().map(Path::new).and_then(file_name);
-    // The system cuts names after fifteen bytes: none of ours is longer.
+    // The system truncates names to fifteen bytes: none of ours is longer.
     let direct = [Some(name), of_program, first].into_iter().flatten().find_map(agent_of_program);
     direct.or_else(|| {
         let is_interpreter =
@@ -135,7 +136,7 @@ mod tests {
         }
         assert_eq!(agent_of_variable("CODEX_THREAD_ID"), Some("Codex"));
         assert_eq!(agent_of_variable("KILO"), Some("Kilo"));
-        // Terminals of editors, and settings of people.
+        // Variables of editors' terminals, and settings of people.
         for name in [
             "TERM_PROGRAM",
             "VSCODE_PID",

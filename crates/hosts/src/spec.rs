@@ -1,8 +1,8 @@
-//! What is known of an agent, as data: a [`HostSpec`] in each agent's folder.
+//! Descriptions of agents as data: a [`HostSpec`] in each agent's folder.
 //!
 //! It has two halves. A [`Protocol`] is what an agent's hooks need, and all that the small hook
-//! program links. The rest of a [`HostSpec`] is for people and for the daemon; its settings bring
-//! parsers along that the hook path must not carry. So nothing in a [`Protocol`] may refer to its
+//! program links. The rest of a [`HostSpec`] is for people and for the daemon; its settings depend
+//! on parsers that the hook path must not link. So nothing in a [`Protocol`] may refer to its
 //! [`HostSpec`].
 
 use std::fmt;
@@ -17,11 +17,11 @@ use anyhook_model::{
 use serde_json::Value;
 
 use crate::capabilities::{Capability, Quirk};
-use crate::command::{CommandFile, HostCommand};
 use crate::dialog::Dialog;
 use crate::launch::Launch;
 use crate::log::{LogLocation, LogObservation, LogReader, LogRoots, LogState};
 use crate::reply_builder;
+use crate::slash_command::{CommandFile, HostCommand};
 use crate::tool::{self, HostTool, NativeTool};
 use crate::transcript::TranscriptReader;
 use crate::wiring::{
@@ -29,76 +29,76 @@ use crate::wiring::{
     SettingsScope, SettingsTexts, WiringStatus,
 };
 
-/// How an agent and its hooks talk: what the hook path knows of an agent.
+/// How an agent and its hooks communicate: what the hook path knows about an agent.
 pub struct Protocol {
     /// The name on the command line and in a hook's `hosts`.
     pub id: &'static str,
-    /// The names its process may have: its own, or that of what it runs on.
+    /// The names its process may have: its own, or that of its runtime.
     pub process_names: &'static [&'static str],
-    /// The variables in which it tells hooks the project's folder, most telling first.
+    /// The variables in which it passes the project folder to hooks, the most reliable first.
     pub project_variables: &'static [&'static str],
-    /// The variables by which people choose where its settings and logs are.
+    /// The variables with which people choose where its settings and logs are.
     pub folder_variables: &'static [&'static str],
     /// Its tools that have a canonical name.
     pub tools: &'static [HostTool],
     /// What a hook can do at each event: one row per event, in the order of [`EventKind::all`].
     pub capabilities: &'static [Capability],
-    /// The values that [`Codec::decode`] passes on without looking into them, other than for the
-    /// names of their members.
+    /// The values that [`Codec::decode`] passes on without examining them, except for the names of
+    /// their members.
     pub opaque_fields: &'static [OpaqueField],
-    /// The tools by which it asks the person something.
+    /// The tools with which it asks the user something.
     pub prompt_tools: &'static [(&'static str, PromptType)],
-    /// Whether such a question can be answered by keys in its dialog alone.
+    /// Whether such a question can only be answered by key presses in its dialog.
     pub is_answered_by_keys: bool,
-    /// After how many blocks in a turn it lets a stop through, if it does.
+    /// After how many blocks in a turn it allows a stop, if it does.
     pub stop_cap: Option<u32>,
-    /// Who gets to see warnings.
+    /// Who sees warnings.
     pub warns: WarningAudience,
-    /// What blocks a tool call when no answer was found in time.
+    /// What blocks a tool call if there is no answer in time.
     pub late_refusal: &'static LateRefusal,
-    /// Reads its payloads and writes its replies.
+    /// Decodes its payloads and encodes its replies.
     pub codec: &'static dyn Codec,
 }
 
-/// Blocks by exit code 2, as most agents understand it.
+/// Blocks with exit code 2, as most agents understand it.
 pub static EXIT_CODE_REFUSAL: LateRefusal =
     LateRefusal { stdout: "", exit_code: exit_code::BLOCKED };
 
-/// Who gets to see the warnings in a reply.
+/// Who sees the warnings in a reply.
 #[derive(Clone, Copy, Debug)]
 pub enum WarningAudience {
-    /// The person, at every event.
+    /// The user, at every event.
     Person,
-    /// The model, at these events alone.
+    /// The model, at these events only.
     Model(&'static [EventKind]),
 }
 
-/// Reads an agent's payloads and writes its replies: pure functions both ways.
+/// Decodes an agent's payloads and encodes its replies: both are pure functions.
 pub trait Codec: Sync {
-    /// Reads one payload as one or more events, to be dispatched in order.
+    /// Decodes one payload into one or more events, to be dispatched in order.
     fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError>;
 
-    /// Writes the verdict on `event` as a reply. This cannot fail: every path ends in a reply.
+    /// Encodes the verdict on `event` as a reply. This cannot fail: every path ends in a reply.
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply;
 
-    /// Writes the reply to a payload that could not be read; see [`Host::refuse`].
+    /// Encodes the reply to a payload that could not be parsed; see [`Host::refuse`].
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
         reply_builder::refuse(error, guarded)
     }
 
-    /// Returns the questions to the person that a tool call consists of.
+    /// Returns the questions to the user that a tool call consists of.
     fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
         let _ = call;
         Vec::new()
     }
 
-    /// Returns what is to be merged into the input of such a call so that it has these answers.
+    /// Returns what must be merged into the input of such a call to give it these answers.
     fn answered(&self, answers: &[QuestionAnswer]) -> Object {
         let _ = answers;
         Object::new()
     }
 
-    /// Returns the command of a call by what the agent starts a shell with; see
+    /// Extracts the command of a call from the argument with which the agent starts a shell; see
     /// [`Host::running_command`].
     fn running_command<'shell>(&self, shell_argument: &'shell str) -> Option<&'shell str> {
         let _ = shell_argument;
@@ -190,9 +190,9 @@ impl fmt::Debug for Protocol {
     }
 }
 
-/// An agent's program: everything anyhook knows of it.
+/// An agent's program: everything anyhook knows about it.
 pub struct HostSpec {
-    /// What its hooks need.
+    /// What the hook path needs.
     pub protocol: &'static Protocol,
     /// Its display name.
     pub title: &'static str,
@@ -202,13 +202,13 @@ pub struct HostSpec {
     pub program: &'static str,
     /// The npm package it comes in.
     pub package: &'static str,
-    /// The version everything here was tried with.
+    /// The version with which everything here was tested.
     pub tried_version: &'static str,
-    /// The variables that it sets for the commands it runs, and that nothing else sets: not an
-    /// editor's terminal, nor a person's own settings.
+    /// The variables that it sets for the commands it runs, and that nothing else sets: neither an
+    /// editor's terminal nor a person's own settings.
     pub session_variables: &'static [&'static str],
-    /// Those of its tools that are special forms of a canonical one: in a matcher, the name of such a
-    /// tool stands for itself alone.
+    /// Its tools that are special forms of a canonical one: in a matcher, the name of such a tool
+    /// stands only for itself.
     pub special_tools: &'static [&'static str],
     /// Its tools that have no canonical name.
     pub other_tools: &'static [NativeTool],
@@ -216,23 +216,23 @@ pub struct HostSpec {
     pub other_tool_texts: &'static [(&'static str, &'static str)],
     /// How it differs from what you would expect.
     pub quirks: &'static [Quirk],
-    /// How long hooks may take, a little less than it waits for them.
+    /// How long hooks may take: a little less than it waits for them.
     pub limits: TimeLimits,
-    /// Its place in the search for an agent where none is named: the lowest is tried first.
+    /// Its position in the search for an agent if none is named: the lowest is tried first.
     pub search_order: u32,
     /// Edits its settings.
     pub settings: &'static dyn SettingsEditor,
     /// Returns the arguments that make its command line start with a prompt, or resume a session.
     pub launch: fn(&Launch<'_>) -> Vec<String>,
-    /// Tells whether a start takes its prompt as an argument; else it is to be typed once the agent
-    /// is ready.
+    /// Returns whether a start takes its prompt as an argument; otherwise it must be typed once the
+    /// agent is ready.
     pub takes_prompt: fn(&Launch<'_>) -> bool,
-    /// Returns the dialog that its screen shows, plain or with colours, if no hook tells of it or
+    /// Returns the dialog that its screen shows, plain or with colours, if no hook reports it or
     /// none can answer it.
     pub dialog: Option<fn(&str) -> Option<Dialog>>,
     /// Reads the logs that it writes for itself.
     pub log: Option<LogReader>,
-    /// Reads its transcripts as the payloads that its hooks had.
+    /// Reconstructs from its transcripts the payloads that its hooks received.
     pub transcript: Option<TranscriptReader>,
 }
 
@@ -259,7 +259,7 @@ impl HostSpec {
         }
     }
 
-    /// Returns the dialog that its screen shows, if it is one that only keys can answer.
+    /// Returns the dialog that its screen shows, if no hook reports it or none can answer it.
     pub fn dialog(&self, screen: &str) -> Option<Dialog> {
         self.dialog.and_then(|read| read(screen))
     }
@@ -269,12 +269,13 @@ impl HostSpec {
         self.log.as_ref().map(|log| (log.places)(homes)).unwrap_or_default()
     }
 
-    /// Returns the state of a log before its first line, as far as the file's name tells.
+    /// Returns the state of a log before its first line, as far as the file's name determines it.
     pub fn begin_log(&self, file_name: &str) -> LogState {
         self.log.as_ref().map(|log| (log.begin)(file_name)).unwrap_or_default()
     }
 
-    /// Reads the next line of a log, or the data of a row: what it tells of the agent, if anything.
+    /// Parses the next line of a log, or the data of a row: what it says about the agent, if
+    /// anything.
     pub fn read_log_line(&self, state: &mut LogState, line: &str) -> Option<LogObservation> {
         self.log.as_ref().and_then(|log| (log.read_line)(state, line))
     }
@@ -291,14 +292,14 @@ pub trait SettingsEditor: Sync {
     /// Returns the settings files that are edited.
     fn files(&self, scope: &SettingsScope) -> Vec<PathBuf>;
 
-    /// Returns further files that tell whether it calls us and are never edited.
+    /// Returns further files that determine whether it calls us and are never edited.
     fn further_files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
         let _ = scope;
         Vec::new()
     }
 
-    /// Returns further files that these texts lead to, such as those of plugins, and that tell
-    /// whether it calls us.
+    /// Returns further files that these texts refer to, such as those of plugins, and that
+    /// determine whether it calls us.
     fn files_named_in(&self, scope: &SettingsScope, texts: &SettingsTexts) -> Vec<PathBuf> {
         let _ = (scope, texts);
         Vec::new()
@@ -319,24 +320,24 @@ pub trait SettingsEditor: Sync {
         texts: &SettingsTexts,
     ) -> Result<SettingsEdits, SettingsError>;
 
-    /// Finds out whether and how it calls us.
+    /// Determines whether and how it calls us.
     fn inspect(
         &self,
         scope: &SettingsScope,
         texts: &SettingsTexts,
     ) -> Result<WiringStatus, SettingsError>;
 
-    /// Returns what makes the agent call us for one start of it, added to what the user and the
-    /// project have; its settings files stay as they are.
+    /// Returns what makes the agent call us for one start of it, in addition to what the user and
+    /// the project have configured; its settings files stay unchanged.
     ///
-    /// Whether its settings have it call us already is for the caller to [inspect](Self::inspect).
+    /// Whether its settings already make it call us is for the caller to [inspect](Self::inspect).
     fn inject(&self, start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
         let _ = start;
         Ok(Injection { why_not: Some("this has never been tested"), ..Injection::default() })
     }
 
-    /// Returns the settings that an injection takes the place of, by the user's files, the agent's
-    /// command line and its environment; none if the agent adds them up.
+    /// Returns the settings that an injection replaces, according to the user's files, the agent's
+    /// command line and its environment; `None` if the agent combines them.
     fn displaced(
         &self,
         scope: &SettingsScope,
@@ -347,7 +348,7 @@ pub trait SettingsEditor: Sync {
         None
     }
 
-    /// Returns the file from which the agent reads a command that people type, if it has such.
+    /// Returns the file from which the agent reads a command that people type, if it supports that.
     fn command_file(
         &self,
         scope: &SettingsScope,

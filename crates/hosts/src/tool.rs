@@ -1,4 +1,4 @@
-//! Tools under one name for all agents: tables of names and fields, applied both ways.
+//! Maps tools to one canonical name for all agents: tables of names and fields, applied both ways.
 
 use anyhook_model::event::NativeCall;
 use anyhook_model::file_path::LazyForms;
@@ -13,15 +13,15 @@ pub struct HostTool {
     pub native: &'static str,
     /// The canonical name, such as `Shell`.
     pub canonical: &'static str,
-    /// Fields that have another name here: the host's, the canonical.
+    /// Fields with a different name here: the host's, the canonical.
     pub renamed: &'static [(&'static str, &'static str)],
-    /// Further fields the tool is known to take, under the same name.
+    /// Further fields the tool is known to accept, under the same name.
     pub known: &'static [&'static str],
     /// The canonical fields that name a file the call touches.
     pub files: &'static [&'static str],
 }
 
-/// A tool of a host that is none of the canonical ones.
+/// A tool of a host that is not canonical.
 #[derive(Clone, Copy, Debug)]
 pub struct NativeTool {
     /// The host's name.
@@ -35,10 +35,10 @@ fn find(tools: &'static [HostTool], native: &str) -> Option<&'static HostTool> {
     tools.iter().find(|tool| tool.native == native)
 }
 
-/// Makes the canonical form of a host's call, with the host's own beside it.
+/// Converts a host's call to its canonical form, along with the host's own form.
 ///
-/// A tool that no table knows keeps its name and its fields. If it carries a command, it also counts
-/// as `Shell`.
+/// A tool that is in no table keeps its name and its fields. If it carries a command, it also
+/// counts as `Shell`.
 pub fn canonical(
     host_tools: &'static [HostTool],
     others: &'static [NativeTool],
@@ -55,7 +55,8 @@ pub fn canonical(
             let mut translated = Object::new();
             for (key, value) in fields {
                 let is_renamed = tool.renamed.iter().any(|(native, _)| native == key);
-                // A field that only has the canonical name must not stand in for the one the host reads.
+                // A field that only has the canonical name must not replace the one that the host
+                // reads.
                 let stands_in = |(native, canonical): &(&str, &str)| {
                     canonical == key && fields.contains_key(*native)
                 };
@@ -87,8 +88,8 @@ pub fn canonical(
 
 /// Translates a changed canonical input into the host's own.
 ///
-/// A field the tool does not have is refused: the host would drop it, or the whole call. Half a
-/// change would be another command than the one the hook meant.
+/// A field that the tool does not have is rejected: the host would drop it, or the whole call. Half
+/// a change would be a different command from the one that the hook meant.
 pub fn native_input(
     tools: &'static [HostTool],
     call: &ToolCall,

@@ -1,4 +1,4 @@
-//! A session's transcript, read as the payloads that its hooks have got.
+//! Session transcripts, converted to the payloads that hooks received.
 
 use anyhook_model::json::Object;
 use jiff::Timestamp;
@@ -15,16 +15,16 @@ pub struct TranscriptReader {
 /// A payload made from a transcript, and the line it comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TranscriptPayload {
-    /// The number of the line, counted from 1.
+    /// The number of the line, starting at 1.
     pub line: usize,
     /// When the line was written, if it says so.
     pub at: Option<Timestamp>,
-    /// What the agent sent to a hook, as far as the transcript tells; `transcript_path` is the
-    /// caller's to add.
+    /// What the agent sent to a hook, as far as the transcript shows; the caller has to add
+    /// `transcript_path`.
     pub payload: Object,
 }
 
-/// What a transcript tells.
+/// The contents of a transcript.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
     /// The payloads, in the order of their lines.

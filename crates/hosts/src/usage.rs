@@ -1,37 +1,38 @@
-//! What a session's transcript tells of the tokens and turns it took.
+//! Counts the tokens and turns of a session from its transcript.
 //!
 //! An agent writes a message more than once: Claude Code a line for each of its blocks, Gemini CLI
-//! again when its tools are done. So each message counts once, by its id, as it was written last.
-//! What a line tells is read in each agent's folder; messages in a database are counted as
-//! [`crate::log_database::LogDatabase`] says.
+//! again when its tools are done. So each message counts once, by its id, as it was last written.
+//! Lines are parsed in each agent's folder; messages in a database are counted as
+//! [`crate::log_database::LogDatabase`] describes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhook_model::daemon::Usage;
 use anyhook_model::json::Object;
 
-/// So many messages are told apart; a transcript with more is not one of a session.
+/// The maximum number of messages; a transcript with more is not one of a session.
 const MESSAGES: usize = 1_000_000;
 
-/// Counts what the lines of one transcript tell.
+/// Counts what the lines of one transcript report.
 #[derive(Debug)]
 pub struct UsageTally {
     feed: fn(&mut Self, &Object),
     by_message: BTreeMap<String, Usage>,
-    /// What the agent itself summed up last.
+    /// The last total that the agent itself reported.
     total: Usage,
     prompts: BTreeSet<String>,
 }
 
 impl UsageTally {
-    /// Begins with the transcript of a host; none if its transcripts cannot be read line by line.
+    /// Starts a count for a host's transcript; `None` if its transcripts cannot be read line by
+    /// line.
     pub fn of_host(host: &str) -> Option<Self> {
         let feed = crate::find(host)?.log.as_ref()?.usage?;
         let (by_message, prompts) = (BTreeMap::new(), BTreeSet::new());
         Some(Self { feed, by_message, total: Usage::default(), prompts })
     }
 
-    /// Takes a line in; one that is no JSON tells nothing.
+    /// Processes a line; one that is not JSON is ignored.
     pub fn feed(&mut self, line: &str) {
         let Ok(object) = serde_json::from_str::<Object>(line) else { return };
         if self.by_message.len() < MESSAGES && self.prompts.len() < MESSAGES {
@@ -39,7 +40,7 @@ impl UsageTally {
         }
     }
 
-    /// Returns what the lines told; none if that is nothing.
+    /// Returns the usage that the lines reported; `None` if there was none.
     pub fn usage(&self) -> Option<Usage> {
         let messages = self.by_message.values().copied();
         let mut usage = messages.fold(self.total, Usage::plus);
@@ -49,22 +50,22 @@ impl UsageTally {
         (!usage.is_empty()).then_some(usage)
     }
 
-    /// Counts a message of the model, in place of what was written of it before.
+    /// Counts a message of the model, replacing what was written about it before.
     pub(crate) fn message(&mut self, id: &str, usage: Usage) {
         self.by_message.insert(id.to_owned(), usage);
     }
 
-    /// Counts what the agent summed up, in place of what it summed up before.
+    /// Sets the total that the agent reported, replacing the previous one.
     pub(crate) fn total(&mut self, usage: Usage) {
         self.total = usage;
     }
 
-    /// Counts something that a person asked.
+    /// Counts a person's prompt.
     pub(crate) fn prompt(&mut self, id: &str) {
         self.prompts.insert(id.to_owned());
     }
 
-    /// Counts something that a person asked and that has no id.
+    /// Counts a person's prompt that has no id.
     pub(crate) fn next_prompt(&mut self) {
         self.prompts.insert(self.prompts.len().to_string());
     }
@@ -110,7 +111,7 @@ mod tests {
         let gemini = of("gemini-cli", include_str!("gemini_cli/fixtures/logs/tools.jsonl"));
         for usage in [claude, codex, gemini] {
             let usage = usage.unwrap();
-            // The model of these sessions took 100 tokens and wrote 10 at each request.
+            // The model of these sessions read 100 tokens and wrote 10 at each request.
             assert_eq!(
                 usage.input_tokens,
                 usage.output_tokens.map(|output| output * 10),

@@ -1,15 +1,15 @@
-//! Where a server is.
+//! The address of an HTTP server, parsed from a URL.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use hyper::Uri;
 
-/// A URL, taken apart. It shows neither a user nor a query: secrets may be in them.
+/// A parsed URL. `Display` and `Debug` omit the query: it may contain secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     encrypted: bool,
-    /// As a resolver takes it: an IPv6 address has no brackets.
+    /// As a resolver expects it: an IPv6 address without brackets.
     host: String,
     port: u16,
     authority: String,
@@ -22,25 +22,25 @@ pub struct Address {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// It cannot be read.
+    /// It cannot be parsed.
     #[error("is not a URL")]
     NotAUrl,
-    /// It is of another kind.
+    /// Its scheme is not supported.
     #[error("must start with https:// or http://")]
     Scheme,
     /// It has no host.
     #[error("has no host")]
     NoHost,
-    /// It has a user in it, and perhaps a password.
+    /// It contains a user, and perhaps a password.
     #[error("must not contain a user name")]
     User,
-    /// It is not encrypted and leads to another machine.
+    /// It is unencrypted and leads to another machine.
     #[error("uses http://, which is only allowed for this machine; use https://")]
     NotEncrypted,
 }
 
 impl Address {
-    /// Reads a URL. What is not encrypted may go to any machine.
+    /// Parses a URL. Unencrypted connections may go to any machine.
     pub fn parse(url: &str) -> Result<Self, AddressError> {
         let uri: Uri = url.parse().map_err(|_| AddressError::NotAUrl)?;
         let encrypted = match uri.scheme_str() {
@@ -67,8 +67,8 @@ impl Address {
         })
     }
 
-    /// Reads a URL. What is not encrypted stays on this machine: here, and whatever the host's name
-    /// resolves to ([`connect`](crate::connect) looks again).
+    /// Parses a URL. Unencrypted connections stay on this machine: checked here, and again for
+    /// whatever the host name resolves to ([`connect`](crate::connect)).
     pub fn parse_encrypted_or_local(url: &str) -> Result<Self, AddressError> {
         let address = Self::parse(url)?;
         let is_here = address.host.parse::<IpAddr>().map_or_else(
@@ -81,18 +81,18 @@ impl Address {
         Ok(Self { stays_here: !address.encrypted, ..address })
     }
 
-    /// Adds a part to the path, between what is there and the query.
+    /// Appends a part to the path, before the query.
     pub fn join(mut self, part: &str) -> Self {
         self.path = format!("{}/{part}", self.path.trim_end_matches('/'));
         self
     }
 
-    /// Tells whether the server speaks TLS.
+    /// Returns whether the server uses TLS.
     pub fn is_encrypted(&self) -> bool {
         self.encrypted
     }
 
-    /// Returns the host as a resolver takes it.
+    /// Returns the host as a resolver expects it.
     pub fn host(&self) -> &str {
         &self.host
     }
@@ -107,7 +107,7 @@ impl Address {
         &self.authority
     }
 
-    /// Returns path and query, as a request names them.
+    /// Returns path and query, as in a request line.
     pub fn target(&self) -> String {
         let path = if self.path.is_empty() { "/" } else { &self.path };
         match &self.query {

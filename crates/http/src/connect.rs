@@ -1,4 +1,4 @@
-//! A stream to a server, encrypted or not.
+//! Connects to an HTTP server, with or without TLS.
 
 use std::io;
 
@@ -15,32 +15,32 @@ pub trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
-/// Why there is no connection.
+/// Why a connection failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The server cannot be reached.
     #[error("{0}")]
     Unreachable(io::Error),
-    /// Its certificate is not trusted, or not its own.
+    /// Its certificate is not trusted, or not valid for it.
     #[error("{0}")]
     Certificate(io::Error),
-    /// It has no name that a certificate could have.
+    /// Its name cannot be the subject of a certificate.
     #[error("{0}")]
     Name(String),
-    /// What is not encrypted would leave this machine.
+    /// An unencrypted connection would leave this machine.
     #[error("{0}")]
     Address(AddressError),
 }
 
 impl ConnectError {
-    /// Tells whether another try may help.
+    /// Returns whether another attempt may help.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable(_))
     }
 }
 
-/// Connects to a server; `encryption` is needed if it is encrypted.
+/// Connects to a server; `encryption` is required if the address is encrypted.
 pub async fn connect(
     address: &Address,
     encryption: Option<&Encryption>,
@@ -48,11 +48,11 @@ pub async fn connect(
     let stream = TcpStream::connect((address.host(), address.port()))
         .await
         .map_err(ConnectError::Unreachable)?;
-    // A delay is all that can come of failing here.
+    // If this fails, the only consequence is latency.
     let _ = stream.set_nodelay(true);
     let Some(encryption) = encryption.filter(|_| address.is_encrypted()) else {
-        // Whatever `localhost` resolves to: what is not encrypted stays on this machine. Nor is
-        // anything sent in the clear that ought to be encrypted.
+        // Whatever `localhost` resolves to, unencrypted data stays on this machine. Nor is anything
+        // sent in the clear that ought to be encrypted.
         let is_here = || stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback());
         if address.is_encrypted() || address.stays_here() && !is_here() {
             return Err(ConnectError::Address(AddressError::NotEncrypted));
@@ -64,7 +64,7 @@ pub async fn connect(
     let connector = TlsConnector::from(encryption.0.clone());
     match connector.connect(name, stream).await {
         Ok(stream) => Ok(Box::new(stream)),
-        // A certificate does not get better by asking again.
+        // A bad certificate does not get better by retrying.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             Err(ConnectError::Certificate(error))
         }

@@ -1,4 +1,4 @@
-//! TLS with the machine's certificates.
+//! TLS configuration with the machine's certificates.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,28 +9,28 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 
 use crate::with_cause;
 
-/// Which certificates are trusted. Cheap to clone; making it reads files.
+/// Which certificates are trusted. Cheap to clone; creating it reads files.
 #[derive(Clone)]
 pub struct Encryption(pub(crate) Arc<ClientConfig>);
 
-/// Why there is no TLS.
+/// Why TLS is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncryptionError {
-    /// The machine trusts nobody.
+    /// The machine has no trusted certificates.
     #[error("this machine has no root certificates (package ca-certificates)")]
     NoRoots,
     /// The certificates that were given cannot be used.
     #[error("the root certificates cannot be read: {0}")]
     Certificates(String),
-    /// The library cannot be used.
+    /// The TLS library cannot be used.
     #[error("{0}")]
     Library(String),
 }
 
 impl Encryption {
-    /// Trusts the certificates of the machine, so that a company's own authority is known, too, and
-    /// those that are given (PEM; often none).
+    /// Trusts the machine's certificates, so that a company's own authority is known too, and those
+    /// in `own` (PEM; often empty).
     pub fn new(own: &[u8]) -> Result<Self, EncryptionError> {
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(own) {

@@ -1,8 +1,9 @@
-//! A client: connect, list, call, end. [`ServerSession`] is for programs that ask a server a few things and
-//! go on; [`Connection`] for those that keep it and have a runtime of their own.
+//! MCP client: connects to a server, lists its tools, calls them, and shuts it down.
+//! [`ServerSession`] is for programs that make a few requests and continue; [`Connection`] for
+//! those that keep the server and have a runtime of their own.
 //!
 //! Everything is bounded: the time of a session, the length of an answer, the life of a server's
-//! processes. What goes wrong is a [`ServerError`] that says what happened.
+//! processes. Failures are a [`ServerError`] that says what happened.
 
 mod connection;
 #[cfg(feature = "http")]
@@ -25,16 +26,17 @@ pub use self::stop::StopHandle;
 use crate::config::Server;
 use crate::error::{McpError, ServerError};
 
-/// What a session with a server may take.
+/// The limits of a session with a server.
 #[derive(Clone, Debug)]
 pub struct SessionLimits {
-    /// All of it together, from the start of the server to the last answer; `Duration::MAX` is for ever.
+    /// Everything together, from the start of the server to the last answer; `Duration::MAX` means
+    /// no limit.
     pub deadline: Duration,
-    /// The longest answer, in bytes.
+    /// Maximum length of an answer, in bytes.
     pub longest_answer: usize,
-    /// Ends it before its time.
+    /// Stops the session early.
     pub stop: StopHandle,
-    /// How the server's program is ended.
+    /// How the server's program is shut down.
     pub ending: ShutdownMode,
 }
 
@@ -49,7 +51,7 @@ impl Default for SessionLimits {
     }
 }
 
-/// A tool that a server has.
+/// A tool of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerTool {
     /// Its name.
@@ -61,26 +63,26 @@ pub struct ServerTool {
 }
 
 impl ServerTool {
-    /// Tells whether it takes an argument of this name.
+    /// Returns whether it takes an argument of this name.
     pub fn takes(&self, argument: &str) -> bool {
         self.input_schema["properties"].get(argument).is_some()
     }
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolAnswer {
-    /// Its texts, one after another.
+    /// Its texts, concatenated.
     pub text: String,
-    /// The same as data, if the tool gives data.
+    /// The same as structured data, if the tool returns any.
     pub structured: Option<Value>,
 }
 
-/// A session with a server. It ends the server when it is dropped. Not for use inside an
-/// asynchronous runtime: it has its own, and blocks.
+/// A session with a server. Dropping it shuts down the server. Not for use inside an asynchronous
+/// runtime: it has its own, and blocks.
 #[derive(Debug)]
 pub struct ServerSession {
-    /// `None` only while it is dropped.
+    /// `None` only while it is being dropped.
     connection: Option<Connection>,
     runtime: Runtime,
 }
@@ -128,7 +130,7 @@ impl Drop for ServerSession {
     }
 }
 
-/// Calls one tool of a server: connects, calls, and ends the server.
+/// Calls one tool of a server: connects, calls, and shuts down the server.
 pub fn call(
     server: &Server,
     tool: &str,

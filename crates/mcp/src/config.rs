@@ -1,4 +1,4 @@
-//! Which MCP servers there are: `.agents/mcp.json` and `~/.config/agents/mcp.json`, in the form that
+//! MCP server configuration: `.agents/mcp.json` and `~/.config/agents/mcp.json`, in the format that
 //! many programs share.
 //!
 //! ```json
@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! Comments and commas at an end are fine. Reads no file and no environment: both come from the
-//! caller. `${NAME}` is filled in when a server is about to be used, so that a variable that one
+//! Comments and trailing commas are allowed. Reads no file and no environment: the caller provides
+//! both. `${NAME}` is expanded when a server is about to be used, so that a variable that one
 //! server lacks does not keep the others from working.
 
 mod expand;
@@ -27,7 +27,7 @@ use serde_json::{Map, Value};
 
 pub use self::expand::ExpandError;
 
-/// What is wrong with a configuration, where, and what to do about it.
+/// What is wrong with a configuration, where, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {message}", At(*place))]
 pub struct ConfigError {
@@ -41,7 +41,7 @@ pub struct ConfigError {
     pub hint: String,
 }
 
-/// Something in a configuration that has no meaning here.
+/// A key in a configuration that has no effect here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigNote {
     /// The file.
@@ -74,18 +74,18 @@ impl fmt::Display for At {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     servers: BTreeMap<String, ServerDefinition>,
-    /// What has no meaning here, in the order of the files.
+    /// Keys that have no effect here, in the order of the files.
     pub notes: Vec<ConfigNote>,
 }
 
-/// A text of the file, before its variables are filled in.
+/// A text of the file, before its variables are expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ConfigText {
     raw: String,
     place: TextPosition,
 }
 
-/// A server as its file says it.
+/// A server as defined in its file.
 #[derive(Clone, PartialEq, Eq)]
 struct ServerDefinition {
     file: String,
@@ -95,7 +95,7 @@ struct ServerDefinition {
 
 impl fmt::Debug for ServerDefinition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without what may be a secret.
+        // Without values that may be a secret.
         formatter.debug_struct("ServerDefinition").field("file", &self.file).finish_non_exhaustive()
     }
 }
@@ -121,35 +121,35 @@ pub struct Server {
     pub name: String,
     /// How it is reached.
     pub endpoint: Endpoint,
-    /// Keys that have no meaning here.
+    /// Keys that have no effect here.
     pub other: Map<String, Value>,
 }
 
 /// How a server is reached.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Endpoint {
-    /// A program that speaks on its standard input and output.
+    /// A program that uses its standard input and output.
     Stdio {
-        /// The program, found as a shell finds it.
+        /// The program, looked up as a shell does.
         command: String,
         /// Its arguments.
         arguments: Vec<String>,
-        /// Variables beside those of this program.
+        /// Variables in addition to those of this program.
         environment: Vec<(String, String)>,
-        /// Where it is started; else where this program is.
+        /// Its working directory; by default that of this program.
         work_dir: Option<String>,
     },
     /// A server that speaks streamable HTTP.
     Http {
         /// Its address.
         url: String,
-        /// Headers of every request.
+        /// Headers for every request.
         headers: Vec<(String, String)>,
     },
 }
 
 impl Server {
-    /// Makes a server that is a program.
+    /// Makes a server that is started as a program.
     pub fn stdio<T: Into<String>>(
         name: impl Into<String>,
         command: impl Into<String>,
@@ -183,7 +183,7 @@ impl fmt::Debug for Server {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Values of the environment and headers are often secrets, and so are parts of addresses.
+        // Values of the environment and headers are often secrets, and so are parts of URLs.
         match self {
             Self::Stdio { command, arguments, .. } => formatter
                 .debug_struct("Stdio")
@@ -201,8 +201,8 @@ impl Config {
         read::read(file, text)
     }
 
-    /// Adds the servers of another file that are not in this one: the first that names a server
-    /// counts.
+    /// Adds the servers of another file that are not in this one: the first file that names a
+    /// server counts.
     #[must_use]
     pub fn or(mut self, other: Self) -> Self {
         for (name, definition) in other.servers {
@@ -222,8 +222,8 @@ impl Config {
         self.servers.get(name).map(|definition| definition.file.as_str())
     }
 
-    /// Returns a server with its variables filled in. `files` are those that were looked at, for
-    /// the error that it is in none of them.
+    /// Returns a server with its variables expanded. `files` are the files that were read, for the
+    /// error that it is in none of them.
     pub fn server(
         &self,
         name: &str,

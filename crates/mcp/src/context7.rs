@@ -1,9 +1,9 @@
-//! Current documentation of libraries, from a context7 server.
+//! Current library documentation, from a context7 server.
 //!
-//! Two tools: one finds the library that a topic is about, the other its documentation. Their
-//! names and arguments have changed over the server's versions; which it has, it says itself.
-//! A server that is absent, slow or wrong makes a report that says so, and no error: documentation
-//! is a help, not a condition.
+//! Two tools: one finds the library that a topic is about, the other its documentation. Their names
+//! and arguments have changed over the server's versions; the server lists which ones it has. A
+//! server that is absent, slow or wrong results in a report that says so, not an error:
+//! documentation is a help, not a requirement.
 
 use std::time::Instant;
 
@@ -15,17 +15,17 @@ use crate::client::{ServerSession, ServerTool, SessionLimits};
 use crate::config::Server;
 use crate::error::{McpError, ServerError, ServerFailure, ServerStep};
 
-/// So much of the documentation is a summary, in bytes.
+/// Maximum length of a summary of the documentation, in bytes.
 const SUMMARY: usize = 8 * 1024;
-/// The documentation is asked for with this size, in tokens, where the server takes one.
+/// The size of the documentation to request, in tokens, if the server takes one.
 const TOKENS: u32 = 2000;
 
-/// What the tools are called.
+/// The names of the tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context7Tools {
     /// Finds a library.
     pub resolve: String,
-    /// Returns its documentation; the first that the server has.
+    /// Returns its documentation; the first one that the server has is used.
     pub documentation: Vec<String>,
 }
 
@@ -40,10 +40,10 @@ impl Default for Context7Tools {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentationStatus {
-    /// There is.
+    /// There is some.
     #[default]
     Fetched,
-    /// There is not; the report says why.
+    /// There is none; the report says why.
     Unavailable,
 }
 
@@ -55,18 +55,18 @@ pub struct DocumentationReport {
     /// Whether it was found.
     #[serde(default)]
     pub status: DocumentationStatus,
-    /// The server that was asked.
+    /// The server that was queried.
     pub source: String,
-    /// The library that the server takes the topic for.
+    /// The library that the server resolved the topic to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// Where the documentation is from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_url: Option<String>,
-    /// The beginning of the documentation; none if there is no documentation.
+    /// The beginning of the documentation; `None` if there is no documentation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// When it was asked for; what others write may not say it.
+    /// When it was requested; reports written by others may not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetched_at: Option<Timestamp>,
     /// The stage that it is for.
@@ -75,12 +75,12 @@ pub struct DocumentationReport {
     /// Why nothing was fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What to do about it, for whoever asked; it is not written down.
+    /// How to fix it, for the caller; it is not stored.
     #[serde(skip)]
     pub hint: Option<String>,
 }
 
-/// Documentation, as the server gave it.
+/// Documentation, as the server returned it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Documentation {
     /// The library.
@@ -89,8 +89,8 @@ pub struct Documentation {
     pub text: String,
 }
 
-/// Asks a server about each topic; `now` tells the time of each report. The limits hold for all
-/// topics together.
+/// Queries a server about each topic; `now` returns the time of each report. The limits apply to
+/// all topics together.
 pub fn refresh(
     server: &Server,
     names: &Context7Tools,
@@ -104,8 +104,8 @@ pub fn refresh(
     topics.iter().map(|topic| report(topic, &server.name, &source.fetch(topic), now())).collect()
 }
 
-/// One server for all topics. One that fails at a topic is started again for the next; one that
-/// cannot be started is not.
+/// One server for all topics. If it fails at a topic, it is restarted for the next; if it cannot be
+/// started, it is not tried again.
 struct DocumentationServer<'a> {
     server: &'a Server,
     names: &'a Context7Tools,
@@ -213,7 +213,7 @@ fn error(server: &str, fault: ServerError) -> McpError {
     McpError { server: server.to_owned(), fault, last_words: None }
 }
 
-/// Makes a report of what came back: documentation, or why there is none.
+/// Makes a report of the result: documentation, or why there is none.
 pub fn report(
     topic: &str,
     source: &str,
@@ -247,7 +247,7 @@ pub fn report(
     report
 }
 
-/// Tells whether a topic is a library's id already, such as `/vercel/next.js`.
+/// Returns whether a topic is already a library id, such as `/vercel/next.js`.
 fn is_library(topic: &str) -> bool {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./@".contains(letter);
     topic.starts_with('/') && topic.matches('/').count() >= 2 && topic.chars().all(is_plain)
@@ -329,18 +329,19 @@ fn words(name: &str) -> Vec<String> {
         all.extend(pieces.map(str::to_owned));
         all.push(part.chars().filter(|letter| letter.is_alphanumeric()).collect());
     }
-    // What is in half of all names tells nothing.
+    // Words that are in half of all names do not distinguish them.
     all.retain(|word| word.chars().count() > 1 && !matches!(word.as_str(), "js" | "the" | "docs"));
     all
 }
 
-/// Tells whether two words mean the same: `postgres` is `postgresql`.
+/// Returns whether two words mean the same: `postgres` is `postgresql`.
 fn is_same_word(one: &str, other: &str) -> bool {
     let is_beginning = |short: &str, long: &str| short.len() > 3 && long.starts_with(short);
     one == other || is_beginning(one, other) || is_beginning(other, one)
 }
 
-/// Tells documentation from the excuses that come in its place, with no mark of an error.
+/// Returns whether a text is documentation, and not an apology that a server returns instead
+/// without marking it as an error.
 fn is_documentation(text: &str) -> bool {
     let text = text.trim_start();
     let excuses = [
@@ -353,7 +354,7 @@ fn is_documentation(text: &str) -> bool {
     !text.is_empty() && !excuses.iter().any(|excuse| text.starts_with(excuse))
 }
 
-/// Returns the first address that the documentation names as its source.
+/// Returns the first URL that the documentation names as its source.
 fn address_in(text: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let line = line.trim().to_ascii_lowercase().starts_with("source:").then(|| line.trim())?;
@@ -381,7 +382,7 @@ fn first_line(text: &str) -> &str {
     &line[..boundary(line, 200)]
 }
 
-/// Returns the last place up to `most` that is not inside a letter.
+/// Returns the last position up to `most` that is a character boundary.
 fn boundary(text: &str, most: usize) -> usize {
     let most = most.min(text.len());
     (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0)

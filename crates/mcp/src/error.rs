@@ -1,4 +1,4 @@
-//! What goes wrong with a server, and what to do about it.
+//! Errors of MCP servers, and how to fix them.
 
 use std::fmt;
 use std::io;
@@ -17,7 +17,7 @@ pub struct McpError {
     /// What happened.
     #[source]
     pub fault: ServerError,
-    /// The end of what it said on its standard error.
+    /// The end of its standard error.
     pub last_words: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl McpError {
     }
 }
 
-/// Why there is no help to be had from a server, and what to do about it.
+/// Why a server could not help, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct ServerFailure {
@@ -66,12 +66,12 @@ impl fmt::Display for Said<'_> {
     }
 }
 
-/// What we were doing.
+/// The step that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerStep {
     /// Making the connection.
     Connect,
-    /// Asking which tools there are.
+    /// Listing the tools.
     ListTools,
     /// Calling a tool.
     Call,
@@ -87,7 +87,7 @@ impl fmt::Display for ServerStep {
     }
 }
 
-/// What may happen with a server.
+/// The errors of a server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// Its program cannot be started.
@@ -98,32 +98,32 @@ pub enum ServerError {
         /// Why not.
         error: io::Error,
     },
-    /// Its address is no use.
+    /// Its URL is not usable.
     #[error("its address {0}")]
     Address(String),
-    /// Nobody is there, or not the one we meant.
+    /// There is no server, or not the one that was meant.
     #[error("it cannot be reached: {0}")]
     Unreachable(String),
-    /// It answered a request with another status than it may.
+    /// It answered a request with an unexpected status.
     #[error("it answered with status {status}{}", Quoted(body))]
     Status {
         /// The status.
         status: u16,
-        /// The beginning of what came with it.
+        /// The beginning of the body.
         body: String,
     },
     /// It took too long.
     #[error("it did not answer within {} {step}", InSeconds(*limit))]
     TimedOut {
-        /// How long it had.
+        /// The time limit.
         limit: Duration,
-        /// What we were doing.
+        /// The step that failed.
         step: ServerStep,
     },
     /// Its program ended.
     #[error("it ended {step} ({how})")]
     Ended {
-        /// What we were doing.
+        /// The step that failed.
         step: ServerStep,
         /// How it ended.
         how: String,
@@ -131,21 +131,21 @@ pub enum ServerError {
     /// It closed the connection, perhaps in the middle of an answer.
     #[error("it closed the connection {step}{}", if *in_the_middle { ", in the middle of a message" } else { "" })]
     Closed {
-        /// What we were doing.
+        /// The step that failed.
         step: ServerStep,
-        /// Part of a message had come.
+        /// Part of a message had arrived.
         in_the_middle: bool,
     },
-    /// It said more than it may.
+    /// Its answer is too long.
     #[error("its answer is longer than {limit} bytes")]
     TooLong {
-        /// How long an answer may be.
+        /// The maximum length of an answer.
         limit: usize,
     },
-    /// It said something that is no message.
+    /// It sent something that is not a message.
     #[error("its answer is not a valid protocol message: {0}")]
     Garbage(String),
-    /// It answered a request that nobody made.
+    /// It answered a request that was never made.
     #[error("it answered request {received}, which was never sent")]
     OtherId {
         /// The request's id.
@@ -154,11 +154,11 @@ pub enum ServerError {
     /// It refused a request.
     #[error("it refused {step}: {} (code {code})", beginning(message.as_bytes()), step = match step { ServerStep::Connect => "the connection", ServerStep::ListTools => "the request for its tools", ServerStep::Call => "the call" })]
     Refused {
-        /// What we were doing.
+        /// The step that failed.
         step: ServerStep,
         /// The code of its error.
         code: i32,
-        /// What it said.
+        /// Its message.
         message: String,
     },
     /// It has no such tool.
@@ -166,7 +166,7 @@ pub enum ServerError {
     NoSuchTool {
         /// The tool.
         tool: String,
-        /// Those that it has.
+        /// The tools that it has.
         known: Vec<String>,
     },
     /// The tool ran, and failed.
@@ -174,30 +174,30 @@ pub enum ServerError {
     ToolFailed {
         /// The tool.
         tool: String,
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// It knows nothing of what it was asked about.
+    /// It does not know the topic.
     #[error("it has no library for `{topic}`: {said}")]
     UnknownTopic {
-        /// What it was asked about.
+        /// The topic.
         topic: String,
-        /// What it said.
+        /// Its answer.
         said: String,
     },
-    /// It gave no opinion.
+    /// It returned no opinion.
     #[error("its answer has no verdict: {0}")]
     NoVerdict(String),
-    /// What a tool is called with must be a JSON object.
+    /// The arguments of a tool must be a JSON object.
     #[error("arguments must be a JSON object")]
     Arguments,
-    /// What it said fits the protocol, but not the moment.
+    /// Its message is valid in the protocol, but not at this point.
     #[error("it violates the protocol: {0}")]
     Protocol(String),
-    /// Whoever asked did not want to wait any longer.
+    /// The caller stopped it.
     #[error("it was stopped before it answered")]
     Stopped,
-    /// We could not do our own part.
+    /// An error on our own side.
     #[error("the client failed: {0}")]
     Client(io::Error),
 }
@@ -250,12 +250,12 @@ struct InSeconds(Duration);
 
 impl fmt::Display for InSeconds {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What is left of a limit is hardly ever round.
+        // The remainder of a limit is hardly ever a round number.
         write!(formatter, "{} s", (self.0.as_secs_f64() * 10.0).round() / 10.0)
     }
 }
 
-/// Returns the beginning of what somebody sent, on one line, for an error.
+/// Returns the beginning of received data, on one line, for an error.
 pub(crate) fn beginning(bytes: &[u8]) -> String {
     const LONGEST: usize = 200;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST)]);

@@ -1,12 +1,12 @@
-//! Dangerous commands in what a tool is called with.
+//! Detects dangerous commands in the input of a tool.
 //!
 //! Three are looked for in every text of the input: a download piped into a shell, `rm` with both
-//! its recursive and its force flag, and `sudo`. Each counts as a command, where a shell would take
-//! it for one; a text that only speaks of them is fine. Arguments that are given as a list are also
+//! its recursive and its force flag, and `sudo`. Each counts only where a shell would take it for a
+//! command; a text that only mentions them is fine. Arguments that are given as a list are also
 //! read as one command line.
 //!
-//! It is a net for accidents and for the obvious, not a shell: what hides behind variables or an
-//! encoding is not found. One pass over the text, whatever is in it.
+//! It is a safety net for accidents and obvious cases, not a shell: what is hidden behind variables
+//! or an encoding is not found. It takes one pass over the text, whatever it contains.
 
 mod command_names;
 mod scan;
@@ -16,10 +16,10 @@ use std::fmt;
 use anyhook_model::truncate::first_chars;
 use serde_json::Value;
 
-/// What is dangerous about a text.
+/// The kind of danger in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Danger {
-    /// What `curl` or `wget` fetches is executed, unseen.
+    /// What `curl` or `wget` fetches is executed unseen.
     PipedIntoShell,
     /// `rm` with its recursive and its force flag.
     RemovesAll,
@@ -44,7 +44,7 @@ pub struct Alarm {
     pub danger: Danger,
     /// Where in the input, as a JSON pointer; empty for the input itself.
     pub pointer: String,
-    /// The beginning of the text from where it was found.
+    /// The beginning of the text from the position where it was found.
     pub excerpt: String,
 }
 
@@ -56,19 +56,19 @@ impl fmt::Display for Alarm {
     }
 }
 
-/// So much of a text is quoted.
+/// Maximum length of an excerpt.
 const EXCERPT: usize = 80;
-/// An input that is nested deeper is not looked into any further; no JSON reader makes such.
+/// Maximum nesting depth that is checked; no JSON parser produces a deeper input.
 const DEEPEST: usize = 512;
 
-/// Returns the dangers in all texts of an input, each once a text.
+/// Returns the dangers in all texts of an input, each at most once per text.
 pub fn look(input: &Value) -> Vec<Alarm> {
     let mut alarms = Vec::new();
     look_at(input, &mut String::new(), 0, &mut alarms);
     alarms
 }
 
-/// Returns the dangers in a text, each once, in the order in which they stand there.
+/// Returns the dangers in a text, each at most once, in order of appearance.
 pub fn look_in_text(text: &str) -> Vec<Danger> {
     scan::scan(text).into_iter().map(|(danger, _)| danger).collect()
 }
@@ -107,7 +107,7 @@ fn look_at(value: &Value, pointer: &mut String, depth: usize, alarms: &mut Vec<A
     }
 }
 
-/// Looks at arguments as one command line.
+/// Checks arguments as one command line.
 fn look_at_arguments(
     program: Option<&str>,
     arguments: &[Value],
@@ -129,7 +129,8 @@ fn look_at_text(text: &str, pointer: &str, alarms: &mut Vec<Alarm>) {
     }
 }
 
-/// Returns the beginning of a text, on one line and without what could trick a terminal.
+/// Returns the beginning of a text, on one line and without characters that could manipulate a
+/// terminal.
 fn excerpt(text: &str) -> String {
     let kept = first_chars(text, EXCERPT);
     let rest = if kept.len() < text.len() { "…" } else { "" };

@@ -1,13 +1,13 @@
-//! Tools of MCP servers, for programs of the command line.
+//! MCP servers and their tools, for command-line programs.
 //!
-//! - [`config`]: which servers there are (pure);
-//! - [`guard`]: dangerous commands in what a tool is called with (pure).
+//! - [`config`]: which servers are configured (pure);
+//! - [`guard`]: dangerous commands in the input of a tool (pure).
 //!
 //! With the feature `client`:
 //!
 //! - `client`: connecting, listing, calling, within limits of time and length;
 //! - `context7`: current documentation of libraries;
-//! - `second_opinion`: what another model thinks of an artifact.
+//! - `second_opinion`: another model's review of an artifact.
 
 #[cfg(feature = "client")]
 pub mod client;

@@ -1,8 +1,8 @@
-//! What another model thinks of an artifact, asked through its MCP server.
+//! Second opinions: another model's review of an artifact, requested through its MCP server.
 //!
 //! The reviewer gets the artifact's text with a request for a verdict as JSON. A server that is
-//! absent, slow or wrong makes a review that says so: a second opinion is a help for the person who
-//! decides, not a condition.
+//! absent, slow or wrong results in a review that says so: a second opinion is a help for the
+//! person who decides, not a requirement.
 
 use anyhook_model::truncate::ellipsized;
 use jiff::Timestamp;
@@ -13,28 +13,28 @@ use crate::client::{ServerSession, ServerTool, SessionLimits, ToolAnswer};
 use crate::config::Server;
 use crate::error::{McpError, ServerError, ServerFailure, beginning};
 
-/// Where an artifact's text may go, in the order of preference.
+/// Arguments that may take an artifact's text, in order of preference.
 const ARGUMENTS: [&str; 8] =
     ["prompt", "artifact", "content", "text", "question", "query", "message", "input"];
 
-/// No person reads more concerns, or suggestions, than these.
+/// Maximum number of concerns, or suggestions: no person reads more.
 const MOST: usize = 100;
-/// So many letters of each are kept.
+/// Maximum number of characters of each.
 const LONGEST: usize = 2000;
 
-/// The tool that is asked if none is told and the server has several.
+/// The tool to call if none is given and the server has several.
 const TOOL: &str = "ask-gemini";
 
-/// Which tool of the server is asked.
+/// Which tool of the server to call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reviewer {
-    /// The tool; else the server's only one, or `ask-gemini`.
+    /// The tool; by default the server's only one, or `ask-gemini`.
     pub tool: Option<String>,
-    /// The argument that takes the text; else the first fitting one that the tool takes.
+    /// The argument that takes the text; by default the first suitable one that the tool takes.
     pub argument: Option<String>,
 }
 
-/// What a reviewer decides; the later, the worse.
+/// The verdict of a reviewer, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewVerdict {
@@ -49,7 +49,7 @@ pub enum ReviewVerdict {
 }
 
 impl ReviewVerdict {
-    /// Returns it in words.
+    /// Returns it as text.
     pub fn words(self) -> &'static str {
         match self {
             Self::Approve => "approve",
@@ -64,10 +64,10 @@ impl ReviewVerdict {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpinionStatus {
-    /// There is.
+    /// There is one.
     #[default]
     Reviewed,
-    /// There is not; the review says why.
+    /// There is none; the review says why.
     Unavailable,
 }
 
@@ -90,13 +90,13 @@ pub struct SecondOpinion {
     /// What the reviewer decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<ReviewVerdict>,
-    /// When it was asked for; what others write may not say it.
+    /// When it was requested; reviews written by others may not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewed_at: Option<Timestamp>,
     /// Why there is no review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What to do about it, for whoever asked; it is not written down.
+    /// How to fix it, for the caller; it is not stored.
     #[serde(skip)]
     pub hint: Option<String>,
 }
@@ -150,7 +150,7 @@ fn fetch(
     opinion(&answer).ok_or_else(|| error(ServerError::NoVerdict(beginning(answer.text.as_bytes()))))
 }
 
-/// Makes a review of what came back: an opinion, or why there is none.
+/// Makes a review of the result: an opinion, or why there is none.
 pub fn review(
     scope: &str,
     reviewer: &str,
@@ -183,7 +183,7 @@ pub fn review(
     review
 }
 
-/// Makes one review of those of several artifacts: the worst verdict, and what was said of each.
+/// Merges the reviews of several artifacts into one: the worst verdict, and the points of each.
 pub fn together(mut reviews: Vec<SecondOpinion>) -> Option<SecondOpinion> {
     if reviews.len() < 2 {
         return reviews.pop();
@@ -202,7 +202,7 @@ pub fn together(mut reviews: Vec<SecondOpinion>) -> Option<SecondOpinion> {
         return Some(whole);
     }
     if !reasons.is_empty() {
-        // What nobody looked at is not approved without a word.
+        // If a part was not reviewed, the whole is not approved without notes.
         whole.verdict = whole.verdict.max(Some(ReviewVerdict::ApproveWithNotes));
     }
     let said = |texts: fn(&SecondOpinion) -> &Vec<String>| {
@@ -219,7 +219,7 @@ pub fn together(mut reviews: Vec<SecondOpinion>) -> Option<SecondOpinion> {
     Some(whole)
 }
 
-/// Returns what the reviewer is told.
+/// Returns the request for the reviewer.
 fn request(scope: &str, artifact: &str) -> String {
     format!(
         "Review the artifact `{scope}` below as an independent expert in architecture and \
@@ -232,21 +232,21 @@ fn request(scope: &str, artifact: &str) -> String {
 
 fn arguments(tool: &ServerTool, reviewer: &Reviewer, text: &str) -> Value {
     let fitting = || ARGUMENTS.into_iter().find(|name| tool.takes(name));
-    // Else the first that it must have.
+    // By default the first required one.
     let required = || tool.input_schema["required"][0].as_str();
     let name = reviewer.argument.as_deref().or_else(fitting).or_else(required).unwrap_or("prompt");
     Value::Object(Map::from_iter([(name.to_owned(), json!(text))]))
 }
 
-/// Finds the opinion in an answer: in its data, or in the first JSON object of its text that has a
-/// verdict.
+/// Finds the opinion in an answer: in its structured data, or in the first JSON object of its text
+/// that has a verdict.
 fn opinion(answer: &ToolAnswer) -> Option<ReviewerOpinion> {
     if let Some(opinion) = answer.structured.as_ref().and_then(opinion_of) {
         return Some(opinion);
     }
     let text = &answer.text;
     let mut from = 0;
-    // Models put words around their JSON, and fences. Bounded: every try reads from there on.
+    // Models put words and fences around their JSON. Bounded: every attempt reads to the end.
     for _ in 0..64 {
         let start = from + text[from..].find('{')?;
         let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
@@ -277,7 +277,7 @@ fn opinion_of(value: &Value) -> Option<ReviewerOpinion> {
     })
 }
 
-/// Returns what a person reads of a concern or a suggestion, if it says anything.
+/// Returns the text of a concern or a suggestion, if it has any.
 fn text_of(value: &Value) -> Option<String> {
     let text = match value {
         Value::Null => return None,

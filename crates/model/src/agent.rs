@@ -1,4 +1,4 @@
-//! What an agent does, as far as anybody can tell from outside.
+//! The state of an agent: what it is doing, as far as can be observed from outside.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ impl PromptType {
         (Self::Other, "other"),
     ];
 
-    /// Reads a name; an unknown one is some other prompt.
+    /// Parses a name; an unknown one means [`Self::Other`].
     pub fn from_name(name: &str) -> Self {
         Self::ALL.iter().find(|(_, known)| *known == name).map_or(Self::Other, |(kind, _)| *kind)
     }
@@ -45,7 +45,7 @@ impl PromptType {
 
 impl<'de> Deserialize<'de> for PromptType {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // A newer version may know more: what it says is a prompt all the same.
+        // A newer version may know more types: an unknown one is still a prompt.
         let name = serde_json::Value::deserialize(deserializer)?;
         Ok(name.as_str().map_or(Self::Other, Self::from_name))
     }
@@ -79,7 +79,7 @@ impl FailureKind {
         (Self::Other, "other"),
     ];
 
-    /// Reads a name; an unknown one is some other failure.
+    /// Parses a name; an unknown one means [`Self::Other`].
     pub fn from_name(name: &str) -> Self {
         Self::ALL.iter().find(|(_, known)| *known == name).map_or(Self::Other, |(kind, _)| *kind)
     }
@@ -97,27 +97,27 @@ impl<'de> Deserialize<'de> for FailureKind {
     }
 }
 
-/// What an agent does.
+/// What an agent is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentState {
-    /// It works.
+    /// It is working.
     Working,
-    /// It is done, and it is the person's turn.
+    /// It is done and waits for the user.
     Idle,
-    /// It cannot go on without the person.
+    /// It cannot continue without a person.
     Prompting(PromptType),
     /// Its turn failed.
     Failed(FailureKind),
-    /// It ended in order: its session is over, or its process said how it ended.
+    /// It ended in an orderly way: its session is over, or its process reported how it ended.
     Exited,
-    /// Its process vanished without a word.
+    /// Its process vanished without reporting an end.
     Gone,
 }
 
 impl AgentState {
-    /// Returns the name, without what kind of prompt or failure it is.
+    /// Returns the name, without the kind of prompt or failure.
     pub fn name(self) -> &'static str {
         match self {
             Self::Working => "working",
@@ -129,12 +129,12 @@ impl AgentState {
         }
     }
 
-    /// Tells whether the agent is no more.
+    /// Returns whether the agent has ended.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Exited | Self::Gone)
     }
 
-    /// Tells whether the agent cannot go on without a person.
+    /// Returns whether the agent cannot continue without a person.
     pub fn needs_person(self) -> bool {
         matches!(self, Self::Idle | Self::Prompting(_) | Self::Failed(_))
     }
@@ -234,7 +234,7 @@ impl fmt::Display for CallerProcess {
     }
 }
 
-/// Returns the id of an agent that nobody gave one: its host and its session.
+/// Returns the id of an agent that was not given one: its host and its session.
 pub fn agent_id(host: &str, session: &str) -> String {
     format!("{host}:{session}")
 }

@@ -1,5 +1,6 @@
-//! What the hook processes of an agent are to do that the daemon looks after: a small file an agent,
-//! kept by the daemon and read at a stop or a permission, so that the hook path needs no daemon.
+//! Directives from the daemon to the hook processes of an agent: a small file per agent that the
+//! daemon maintains and hook processes read at a stop or a permission request, so that the hook
+//! path needs no daemon.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,30 +9,30 @@ use serde::{Deserialize, Serialize};
 /// - 1: the first.
 pub const INSTRUCTIONS_VERSION: u32 = 1;
 
-/// What an agent's hook processes are to do.
+/// What an agent's hook processes should do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentDirectives {
     /// [`INSTRUCTIONS_VERSION`].
     pub v: u32,
     /// The agent's id.
     pub agent: String,
-    /// Its host, if it is known. An agent that this one starts may be another's.
+    /// Its host, if known. An agent started by this one may belong to another host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Its session, once it is known. An agent that this one starts has another, and the same id in
-    /// its environment.
+    /// Its session, once known. An agent started by this one has another session, but the same id
+    /// in its environment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// What the agent is told when it wants to stop; it may stop if there is none.
+    /// The message for the agent when it wants to stop; if absent, it may stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold_stop: Option<String>,
-    /// Whether a permission waits for a person, whatever the settings say.
+    /// Whether a permission request waits for a person, regardless of the settings.
     #[serde(default)]
     pub ask_permission: bool,
 }
 
 impl AgentDirectives {
-    /// Tells whether a session is the agent's own, as far as is known.
+    /// Returns whether a session is the agent's own, as far as is known.
     pub fn concern(&self, host: &str, session: Option<&str>) -> bool {
         let is_other = |known: &Option<String>, seen: Option<&str>| {
             known.as_deref().is_some_and(|known| seen.is_some_and(|seen| seen != known))

@@ -1,4 +1,4 @@
-//! What a person has to be told, whatever the hooks of an event said.
+//! Alarms: what a person has to be told, regardless of the decisions of an event's hooks.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,12 +35,12 @@ pub enum AlarmKind {
 }
 
 impl Alarm {
-    /// Makes an alarm that is about no hook.
+    /// Creates an alarm that is not about a hook.
     pub fn new(kind: AlarmKind, text: impl Into<String>) -> Self {
         Self { kind, hook: None, text: text.into() }
     }
 
-    /// Makes an alarm about a hook.
+    /// Creates an alarm about a hook.
     pub fn about(kind: AlarmKind, hook: &str, text: impl Into<String>) -> Self {
         Self { kind, hook: Some(hook.to_owned()), text: text.into() }
     }

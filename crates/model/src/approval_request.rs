@@ -1,5 +1,5 @@
-//! What waits for a person's decision. The command line calls it a decision; here that word is
-//! what one hook says ([`Decision`](crate::Decision)).
+//! Approval requests: questions that wait for a person's decision. The command line calls them
+//! decisions; here that word means what one hook says ([`Decision`](crate::Decision)).
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Makes a choice.
+    /// Creates a choice.
     pub fn new(name: &str, does: &str) -> Self {
         Self { name: name.to_owned(), does: does.to_owned() }
     }
@@ -112,7 +112,7 @@ pub struct QuestionAnswer {
     pub answer: Vec<String>,
 }
 
-/// How an inquiry ended.
+/// How an approval request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -121,15 +121,15 @@ pub enum ApprovalEnding {
     Chosen,
     /// It needs no answer any more: the agent continued, or the waiting process is gone.
     Dismissed,
-    /// Nobody answered in time.
+    /// No one answered in time.
     Expired,
 }
 
-/// How an inquiry ended. The first resolution wins.
+/// The resolution of an approval request. The first resolution wins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resolution {
-    /// The inquiry.
+    /// The approval request's id.
     pub id: RecordId,
     /// The agent it was about.
     pub agent: String,
@@ -152,10 +152,11 @@ pub struct Resolution {
     /// When it happened.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,
-    /// The inquiry's digest, so that a waiting process can verify that it is about its call.
+    /// The approval request's digest, so that a waiting process can verify that the resolution is
+    /// about its call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// When it was asked; the difference to `at` is the waiting time.
+    /// When it was asked; the difference from `at` is the waiting time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub asked: Option<Timestamp>,
@@ -180,7 +181,7 @@ pub struct Resolution {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Claim {
-    /// The inquiry.
+    /// The approval request's id.
     pub id: RecordId,
     /// The agent it is about.
     pub agent: String,
@@ -220,7 +221,7 @@ pub struct StandingAnswer {
     pub digest: String,
     /// Who allowed it.
     pub by: String,
-    /// When this state began.
+    /// When it was given.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub since: Timestamp,
     /// How often it has been used.

@@ -1,5 +1,5 @@
-//! What happened, as the daemon tells it: flat JSON objects with a `type`, such as
-//! `{"type": "agent:idle", "agent": "claude-code:5f3c", …}`. A type nobody knows is kept as it is.
+//! Bus events: what happened, as the daemon publishes it, in flat JSON objects with a `type`, such
+//! as `{"type": "agent:idle", "agent": "claude-code:5f3c", …}`. Unknown types are kept unchanged.
 
 use jiff::Timestamp;
 use serde::de::{DeserializeOwned, Error as _};
@@ -59,7 +59,7 @@ pub struct AgentReport {
     /// The log file its host writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
-    /// The journal record of it.
+    /// The journal record of this event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<RecordId>,
     /// Whether the agent has only just started and done nothing yet, so it is not idle.
@@ -116,7 +116,7 @@ pub struct PipelineReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlarmReport {
-    /// The journal's record that has them.
+    /// The journal record that contains them.
     pub record: RecordId,
     /// The agent's id.
     pub agent: String,
@@ -137,7 +137,7 @@ pub struct AlarmReport {
 pub struct AgentPrompt {
     /// The agent.
     pub report: AgentReport,
-    /// What it waits at.
+    /// The kind of prompt it waits at.
     pub prompt_type: PromptType,
 }
 
@@ -189,7 +189,7 @@ impl SignalKind {
     }
 }
 
-/// An agent says how its work stands.
+/// An agent reports the status of its work.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentSignal {
     /// The agent.
@@ -206,7 +206,7 @@ macro_rules! bus_events {
         #[derive(Clone, Debug, PartialEq)]
         pub enum BusEvent {
             $($(#[$doc])* $variant($body),)+
-            /// Of a type that this version does not know; its members, `type` among them.
+            /// An event of a type that this version does not know: its members, including `type`.
             Other(Object),
         }
 
@@ -222,7 +222,7 @@ macro_rules! bus_events {
                 }
             }
 
-            /// Returns it as a flat object.
+            /// Returns the event as a flat object.
             pub fn to_object(&self) -> Object {
                 let (name, body) = match self {
                     $(Self::$variant(body) => ($name, members(body)),)+
@@ -234,7 +234,7 @@ macro_rules! bus_events {
                 object
             }
 
-            /// Reads a flat object. An error names what is wrong with a type we know.
+            /// Parses a flat object. An error says what is wrong with an event of a known type.
             pub fn from_object(mut members: Object) -> Result<Self, serde_json::Error> {
                 let name = members.get("type").and_then(Value::as_str).unwrap_or("").to_owned();
                 match name.as_str() {
@@ -250,41 +250,41 @@ macro_rules! bus_events {
 }
 
 bus_events! {
-    /// It works.
+    /// The agent is working.
     AgentWorking(AgentReport) = "agent:working",
-    /// It is done, and it is the person's turn.
+    /// It is done and waits for the user.
     AgentIdle(AgentReport) = "agent:idle",
-    /// It cannot go on without the person.
+    /// It cannot continue without a person.
     AgentPrompt(AgentPrompt) = "agent:prompt",
     /// Its turn failed.
     AgentFailed(AgentFailed) = "agent:failed",
-    /// It ended in order.
+    /// It ended in an orderly way.
     AgentExited(AgentReport) = "agent:exited",
     /// Its process vanished.
     AgentGone(AgentReport) = "agent:gone",
-    /// It says how its work stands.
+    /// It reports the status of its work.
     AgentSignal(AgentSignal) = "agent:signal",
-    /// It wanted to stop and a gate held it: it works on.
+    /// It wanted to stop, but a gate blocked the stop: it continues.
     AgentStop(AgentReport) = "agent:stop",
     /// Something was typed to it.
     AgentInput(AgentReport) = "agent:input",
-    /// Somebody gave it another name.
+    /// It was renamed.
     AgentRenamed(AgentRenamed) = "agent:renamed",
-    /// A person is to decide something.
+    /// A decision is needed from a person.
     DecisionCreated(ApprovalRequest) = "decision:created",
-    /// It is decided.
+    /// The decision was made, or is no longer needed.
     DecisionResolved(Resolution) = "decision:resolved",
-    /// Somebody says that it is theirs to make.
+    /// Someone claimed the decision.
     DecisionClaimed(Claim) = "decision:claimed",
-    /// Nobody has it any more.
+    /// The claim was released.
     DecisionReleased(Claim) = "decision:released",
-    /// An answer that stood for the rest of a session does so no longer.
+    /// A standing answer for the rest of a session was revoked.
     DecisionRevoked(Claim) = "decision:revoked",
     /// A guard was bypassed, changed or is off.
     AlarmRaised(AlarmReport) = "alarm:raised",
-    /// A pipeline was made.
+    /// A pipeline was created.
     PipelineCreated(PipelineReport) = "pipeline:created",
-    /// It went on to another step.
+    /// It advanced to another step.
     PipelineAdvanced(PipelineReport) = "pipeline:advanced",
     /// It is done.
     PipelineCompleted(PipelineReport) = "pipeline:completed",
@@ -300,26 +300,26 @@ bus_events! {
     StepCompleted(PipelineReport) = "step:completed",
     /// A step failed.
     StepFailed(PipelineReport) = "step:failed",
-    /// An agent's session was made.
+    /// An agent's terminal session was created.
     SessionCreated(PipelineReport) = "session:created",
     /// Something was typed into it.
     SessionInput(PipelineReport) = "session:input",
-    /// It is no more.
+    /// It was deleted.
     SessionDeleted(PipelineReport) = "session:deleted",
     /// A command of a step or a gate ended.
     ShellExited(PipelineReport) = "shell:exited",
-    /// A time is waited for.
+    /// A timer was started.
     TimerStarted(PipelineReport) = "timer:started",
-    /// It is there.
+    /// The timer fired.
     TimerFired(PipelineReport) = "timer:fired",
-    /// A workspace was made.
+    /// A workspace was created.
     WorkspaceCreated(PipelineReport) = "workspace:created",
-    /// It is no more.
+    /// It was deleted.
     WorkspaceDeleted(PipelineReport) = "workspace:deleted",
 }
 
 impl BusEvent {
-    /// Returns the agent it is about, and what is told of it.
+    /// Returns the report about the agent, if the event is about one.
     pub fn report(&self) -> Option<&AgentReport> {
         match self {
             Self::AgentWorking(report)
@@ -335,7 +335,7 @@ impl BusEvent {
         }
     }
 
-    /// Returns what is told of the pipeline it is about.
+    /// Returns the report about the pipeline, if the event is about one.
     pub fn pipeline_report(&self) -> Option<&PipelineReport> {
         match self {
             Self::PipelineCreated(report)
@@ -359,7 +359,7 @@ impl BusEvent {
         }
     }
 
-    /// As [`Self::report`], to be filled in.
+    /// Like [`Self::report`], but mutable.
     pub fn report_mut(&mut self) -> Option<&mut AgentReport> {
         match self {
             Self::AgentWorking(report)
@@ -388,9 +388,9 @@ impl<'de> Deserialize<'de> for BusEvent {
     }
 }
 
-/// A report with members of its own beside it, in one flat object.
+/// Serializes a report and further members as one flat object.
 ///
-/// Not `serde(flatten)`: it cannot read numbers that are kept to the digit.
+/// Not `serde(flatten)`: it cannot deserialize arbitrary-precision numbers.
 macro_rules! beside_a_report {
     ($name:ident { $($member:ident: $member_type:ty = $key:literal),+ }) => {
         impl Serialize for $name {
@@ -435,7 +435,7 @@ fn put(members: &mut Object, key: &str, value: &impl Serialize) {
     }
 }
 
-/// Takes a member out; one that is not there is as good as none.
+/// Removes and parses a member; a missing one gives the default.
 fn take<T: DeserializeOwned + Default>(
     members: &mut Object,
     key: &str,

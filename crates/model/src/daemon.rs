@@ -1,8 +1,9 @@
-//! What is said over the daemon's socket.
+//! The protocol of the daemon's socket: requests, responses and what they contain.
 //!
-//! A frame is a length of four bytes, most significant first, and so many bytes of JSON. Both
-//! sides begin with a [`Hello`]; then the client sends one [`Request`] after another and gets one
-//! [`Response`] to each, but for [`Request::Follow`], which gets one for every event from then on.
+//! A frame is a length of four bytes, big-endian, followed by that many bytes of JSON. Both sides
+//! begin with a [`Hello`]; then the client sends one [`Request`] after another and gets one
+//! [`Response`] to each, except for [`Request::Follow`], which gets one for every event from then
+//! on.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ use crate::pipeline::{PipelineLine, PipelinePlan, PipelineView, SessionView};
 /// - 1: the first.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// A longer frame is refused unread.
+/// The maximum length of a frame; a longer one is rejected unread.
 pub const FRAME_LIMIT: usize = 64 * 1024 * 1024;
 
 /// The first frame of both sides.
@@ -35,13 +36,13 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// Makes the greeting of this version.
+    /// Creates the greeting of this version.
     pub fn ours() -> Self {
         Self { protocol: PROTOCOL_VERSION, anyhook: env!("CARGO_PKG_VERSION").to_owned() }
     }
 }
 
-/// What a client wants.
+/// A request from a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -208,20 +209,20 @@ pub struct ResolveDecision {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ask {
-    /// What is asked. Asking again with the same id continues the same inquiry.
+    /// What is asked. Asking again with the same id continues the same approval request.
     pub inquiry: ApprovalRequest,
     /// What is known about the agent.
     pub report: AgentReport,
 }
 
-/// What the daemon answers.
+/// A response from the daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Response {
     /// The daemon's status.
     Status(Box<DaemonStatus>),
-    /// It is done.
+    /// The request was carried out.
     Done,
     /// Every agent.
     Agents(Vec<AgentView>),
@@ -245,7 +246,7 @@ pub enum Response {
     PipelineLog(Vec<PipelineLine>),
     /// Where an agent's session is.
     Session(SessionView),
-    /// It cannot be done.
+    /// The request was refused.
     Refused(Refusal),
 }
 
@@ -273,7 +274,7 @@ pub struct PublishedEvent {
 }
 
 impl PublishedEvent {
-    /// Returns the event as one flat object, with its number and what is known of its subject.
+    /// Returns the event as one flat object, with its number and what is known about its subject.
     pub fn to_object(&self) -> Object {
         let mut object = Object::new();
         object.insert("sequence".to_owned(), self.sequence.into());
@@ -424,7 +425,7 @@ pub enum StartedBy {
 }
 
 impl StartedBy {
-    /// Returns its name, as it is in JSON.
+    /// Returns its name, as in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Command => "command",
@@ -434,7 +435,7 @@ impl StartedBy {
         }
     }
 
-    /// Returns the one of that name; a command for any other.
+    /// Returns the variant of that name; a command for any other name.
     pub fn from_name(name: &str) -> Self {
         let all = [Self::Hook, Self::Keeper, Self::Service];
         all.into_iter().find(|by| by.name() == name).unwrap_or_default()
@@ -538,12 +539,12 @@ pub struct AgentView {
 }
 
 impl AgentView {
-    /// Returns the name people know it by.
+    /// Returns its display name.
     pub fn shown_name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.id)
     }
 
-    /// Returns the state as it is in the book of agents.
+    /// Returns the state with its kind of prompt or failure.
     pub fn full_state(&self) -> AgentState {
         match self.state.as_str() {
             "idle" => AgentState::Idle,
@@ -583,7 +584,7 @@ pub struct DecisionView {
 }
 
 impl DecisionView {
-    /// Returns the name people know the agent by.
+    /// Returns the agent's display name.
     pub fn shown_agent(&self) -> &str {
         self.agent_name.as_deref().unwrap_or(&self.inquiry.agent)
     }
@@ -612,12 +613,12 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Tells whether nothing is known.
+    /// Returns whether nothing is known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns both together; what neither tells stays absent.
+    /// Returns the sum of both; values that are absent in both stay absent.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {

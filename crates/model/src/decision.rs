@@ -1,4 +1,4 @@
-//! What one hook said.
+//! The decision of one hook about one event.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Reads a hook's `decision`; `block` is `deny`, and any case will do.
+    /// Parses a hook's `decision`, ignoring case; `block` means `deny`.
     pub fn from_word(word: &str) -> Option<Self> {
         match word.trim().to_ascii_lowercase().as_str() {
             "allow" => Some(Self::Allow),
@@ -42,7 +42,7 @@ impl Effect {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {
-    /// What the hook wants to happen.
+    /// The hook's decision.
     #[serde(rename = "decision", default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<Effect>,
     /// Why, for the model and the person.
@@ -60,12 +60,12 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Makes a decision that blocks for the given reason.
+    /// Creates a decision that blocks for the given reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self { effect: Some(Effect::Deny), reason: Some(reason.into()), ..Self::default() }
     }
 
-    /// Tells whether the hook said nothing at all.
+    /// Returns whether the hook expressed nothing at all.
     pub fn is_silent(&self) -> bool {
         *self == Self::default()
     }

@@ -1,4 +1,4 @@
-//! An event as a hook sees it, and its JSON in the specifications' spelling, spacing and key order.
+//! Events as hooks see them, and their JSON in the specifications' spelling, spacing and key order.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -15,25 +15,25 @@ use crate::tools;
 
 /// Something an agent is about to do, or has done.
 ///
-/// It has no id. Ids belong to the journal: one payload may be several events, and what people look
-/// up is the dispatch.
+/// It has no id. Ids belong to the journal: one payload may contain several events, and what people
+/// look up is the dispatch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// What happened.
     pub kind: EventKind,
     /// The host it came from, such as `agent-hooks` or `claude-code`.
     pub host: String,
-    /// The host's own name of the event, where it has one.
+    /// The host's own name for the event, if it has one.
     pub native_name: Option<String>,
-    /// The host's session, if it told.
+    /// The host's session, if reported.
     pub session: Option<String>,
     /// Which agent of the session, if the host distinguishes subagents.
     pub agent: Option<String>,
-    /// The id of a reason of ours that a prompt only repeats, if it ends with one.
+    /// The id of our own reason that a prompt merely repeats, if it ends with one.
     pub repeats: Option<String>,
     /// Where the agent works.
     pub work_dir: PathBuf,
-    /// The project folder, if the host told it; the engine fills in the pinned one.
+    /// The project folder, if the host reported it; the engine fills in the pinned one.
     pub project_dir: Option<PathBuf>,
     /// The user's home folder, for paths that begin with `~`; the engine fills it in.
     pub home: Option<PathBuf>,
@@ -41,46 +41,46 @@ pub struct Event {
     pub at: Timestamp,
     /// The tool call, on tool events.
     pub tool: Option<ToolCall>,
-    /// Why it is not certain which call it is, if it is not.
+    /// Why it is uncertain which call it is, if it is.
     pub doubt: Option<CallDoubt>,
-    /// The event's own fields (see [`EventKind::own_fields`]) but those of the tool call.
+    /// The event's own fields (see [`EventKind::own_fields`]), except those of the tool call.
     pub data: Object,
-    /// Further fields of the host, as they came.
+    /// Other fields of the host, unchanged.
     pub raw: Object,
     /// The specifications' `context` object.
     pub context: Object,
 }
 
-/// A tool call, in canonical names, with the host's own beside it.
+/// A tool call in canonical names, along with the host's own form of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
     /// The canonical tool name, such as `Shell`.
     pub name: String,
-    /// Further canonical names it goes by in matchers: see [`crate::tools::also_known_as`].
+    /// Further canonical names under which matchers find it: see [`crate::tools::also_known_as`].
     pub also: &'static [&'static str],
     /// The input with canonical field names.
     pub input: Value,
     /// The host's id of the call.
     pub use_id: Option<String>,
-    /// Every file the call would touch as far as that is certain: a list of paths as the call names
-    /// them, or null.
+    /// Every file the call would touch, as far as that is certain: a list of paths as the call
+    /// names them, or null.
     pub files: Value,
-    /// These paths in all their forms; the engine finds them out.
+    /// These paths in all their forms; computed by the engine.
     pub forms: LazyForms,
-    /// The call in the host's own words.
+    /// The call in the host's own form.
     pub native: Option<NativeCall>,
-    /// Why no hook may change the input, if none may.
+    /// Why no hook may change the input, if so.
     pub fixed: Option<&'static str>,
 }
 
-/// Why it is not certain which call an event is about.
+/// Why it is uncertain which call an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallDoubt {
-    /// The payload was cut off: no hook saw all of the call.
+    /// The payload was truncated: no hook saw the whole call.
     Cut,
-    /// The tool has no name that can be read: no matcher can tell whether it is meant.
+    /// The tool has no readable name: no matcher can decide whether it applies.
     Unnamed,
-    /// The event has a name that nobody knows and carries a tool call.
+    /// The event's name is unknown, and it carries a tool call.
     UnknownEvent,
     /// A command that applies a patch changes its folder too often: its files may be anywhere.
     Folders,
@@ -99,7 +99,7 @@ impl std::fmt::Display for CallDoubt {
     }
 }
 
-/// A tool call in the host's own words.
+/// A tool call in the host's own form.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NativeCall {
     /// The host's tool name.
@@ -109,13 +109,13 @@ pub struct NativeCall {
 }
 
 impl ToolCall {
-    /// Returns every name the call goes by: its own, those it also has, and the host's.
+    /// Returns every name of the call: its canonical name, the further ones, and the host's.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let native = self.native.as_ref().map(|native| native.tool_name.as_str());
         std::iter::once(self.name.as_str()).chain(self.also.iter().copied()).chain(native)
     }
 
-    /// Puts another input in place, which has other files.
+    /// Replaces the input; the files of the old one are dropped.
     pub fn change_input(&mut self, input: Object) {
         self.input = Value::Object(input);
         self.also = tools::also_known_as(&self.name, &self.input);
@@ -126,16 +126,16 @@ impl ToolCall {
         self.forms.forget();
     }
 
-    /// Sets the id of the call: it joins `before_tool` and `after_tool`.
+    /// Sets the id of the call, which links `before_tool` and `after_tool`.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.use_id = Some(id.into());
         self
     }
 
-    /// Makes a call with nothing but its name and input.
+    /// Creates a call with only a name and an input.
     ///
-    /// The canonical names (`Shell`, `WriteFile`, …) and field names (`command`, `path`, …) let hooks
-    /// written for other agents match.
+    /// With the canonical names (`Shell`, `WriteFile`, …) and field names (`command`, `path`, …),
+    /// hooks written for other agents match.
     pub fn new(name: &str, input: Value) -> Self {
         Self {
             name: name.to_owned(),
@@ -151,7 +151,7 @@ impl ToolCall {
 }
 
 impl Event {
-    /// Makes an event with nothing but its kind and place.
+    /// Creates an event with only its kind, host, folder and time.
     pub fn new(kind: EventKind, host: &str, work_dir: &Path, at: Timestamp) -> Self {
         Self {
             kind,
@@ -177,8 +177,8 @@ impl Event {
         json::to_spaced(&View { event: self, spelling })
     }
 
-    /// Returns the text that shows best what the event is about: a command, a path, a prompt; borrowed
-    /// if it is one of the event's own, and else its input as JSON.
+    /// Returns the text that best shows what the event is about: a command, a path, a prompt;
+    /// borrowed if it is one of the event's own texts, otherwise its input as JSON.
     pub fn headline(&self) -> Option<Cow<'_, str>> {
         let from_tool = self.tool.as_ref().and_then(|tool| input_headline(tool.input.as_object()?));
         from_tool.or_else(|| {
@@ -195,7 +195,7 @@ impl Event {
             return self.data.get(name).map(FieldValue::Json);
         };
         match name {
-            // An empty name is one that was not told.
+            // An empty name counts as not given.
             "tool_name" => {
                 Some(&tool.name).filter(|name| !name.is_empty()).map(|name| FieldValue::Text(name))
             }
@@ -211,7 +211,7 @@ impl Event {
     }
 }
 
-/// Returns the text that shows best what a tool is called with, as [`Event::headline`] does.
+/// Returns the text that best shows what a tool is called with, as [`Event::headline`] does.
 #[inline]
 pub fn input_headline(input: &Object) -> Option<Cow<'_, str>> {
     const TELLING: [&str; 6] = ["command", "path", "file_path", "url", "query", "pattern"];
@@ -222,7 +222,7 @@ pub fn input_headline(input: &Object) -> Option<Cow<'_, str>> {
     })
 }
 
-/// A borrowed value of an own field: a 10 MB input is not copied to be written.
+/// A borrowed value of an own field, so that a 10 MB input is not copied in order to be written.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum FieldValue<'event> {
@@ -237,10 +237,10 @@ fn listed<S: Serializer>(forms: &CallForms, serializer: S) -> Result<S::Ok, S::E
     serializer.collect_seq(forms.listed())
 }
 
-/// The field with the forms of each file, behind `files`.
+/// The field with the forms of each file, which follows `files`.
 const DETAILS: &str = "file_details";
 
-/// An event about to be written in one hook's spelling.
+/// A serializable view of an event in one hook's spelling.
 struct View<'event> {
     event: &'event Event,
     spelling: Spelling,
@@ -267,7 +267,7 @@ impl Serialize for View<'_> {
             }
         }
         for (name, value) in &event.raw {
-            // A host's field of the same name is already there in its canonical form.
+            // The host's field of the same name was already written in its canonical form.
             let is_ours =
                 BASE.contains(&name.as_str()) || (name == DETAILS && event.tool.is_some());
             if !own.contains(&name.as_str()) && !is_ours {

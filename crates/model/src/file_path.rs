@@ -1,4 +1,4 @@
-//! A file that a call names, in every form a guard may know it by.
+//! A file path named by a tool call, in every form that a guard may match.
 
 use std::sync::OnceLock;
 
@@ -19,7 +19,7 @@ pub struct FilePath {
     pub real_relative: Option<String>,
     /// The file's link count, if it exists; more than 1 means hard links.
     pub links: Option<u64>,
-    /// Its other names in the project, of a file with hard links.
+    /// Its other names in the project, if it has hard links.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_names: Vec<OtherName>,
     /// How many of its names were not found: they are outside the project, in a folder that is not
@@ -43,7 +43,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl FilePath {
-    /// Returns its forms, none of them twice.
+    /// Returns its forms without duplicates.
     fn texts(&self) -> impl Iterator<Item = &str> {
         let real = Some(&self.real).filter(|real| **real != self.path);
         let inner = self.real_relative.as_ref().filter(|_| self.real_relative != self.relative);
@@ -53,25 +53,25 @@ impl FilePath {
     }
 }
 
-/// What a call is matched by beside the values of its input.
+/// What a call is matched against in addition to the values of its input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallForms {
     /// Its files, in the order in which they are named.
     pub files: Vec<FilePath>,
-    /// Commands that are given as a list of words, as one line each.
+    /// Commands given as a list of words, as one line each.
     pub commands: Vec<String>,
-    /// Whether there are more files than were looked at: then every pattern counts as matching.
+    /// Whether there are more files than were examined: then every pattern counts as matching.
     pub is_cut: bool,
 }
 
 impl CallForms {
-    /// Returns every text that is not in the input already, or may not be.
+    /// Returns every text that is not, or may not be, in the input already.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.files.iter().flat_map(FilePath::texts).chain(self.commands.iter().map(String::as_str))
     }
 
-    /// Returns the files as an event lists them: absolute, each real path and other name behind its
-    /// own.
+    /// Returns the files as an event lists them: absolute, each followed by its real path and its
+    /// other names.
     pub fn listed(&self) -> impl Iterator<Item = &str> {
         self.files.iter().flat_map(|file| {
             let real = Some(file.real.as_str()).filter(|real| *real != file.path);
@@ -83,7 +83,7 @@ impl CallForms {
 
 /// The forms of a call, computed when they are first needed.
 ///
-/// They follow from the call and the disk, so they make no call different from another.
+/// They are derived from the call and the disk, so they are ignored when calls are compared.
 #[derive(Clone, Debug, Default)]
 pub struct LazyForms(OnceLock<CallForms>);
 
@@ -93,12 +93,12 @@ impl LazyForms {
         self.0.get()
     }
 
-    /// Returns the forms; `find` finds them out the first time.
+    /// Returns the forms; `find` computes them the first time.
     pub fn get_or_init(&self, find: impl FnOnce() -> CallForms) -> &CallForms {
         self.0.get_or_init(find)
     }
 
-    /// Forgets them: the call is another, or where it happens.
+    /// Clears them, because the call or its location has changed.
     pub fn forget(&mut self) {
         self.0.take();
     }

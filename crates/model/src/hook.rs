@@ -1,4 +1,4 @@
-//! A hook as its HOOK.md describes it.
+//! A hook's definition, as described by its HOOK.md.
 
 pub mod keys;
 
@@ -17,11 +17,11 @@ pub mod limits {
     pub const TIMEOUT_MIN: u64 = 100;
     /// Longest timeout, in milliseconds.
     pub const TIMEOUT_MAX: u64 = 600_000;
-    /// Timeout when none is given, in milliseconds.
+    /// Timeout if none is given, in milliseconds.
     pub const TIMEOUT_DEFAULT: u64 = 30_000;
     /// Highest priority.
     pub const PRIORITY_MAX: u16 = 1000;
-    /// Priority when none is given.
+    /// Priority if none is given.
     pub const PRIORITY_DEFAULT: u16 = 100;
 }
 
@@ -60,7 +60,7 @@ pub struct HookDefinition {
 }
 
 impl HookDefinition {
-    /// Makes a definition with nothing but defaults.
+    /// Creates a definition with only a name and defaults.
     pub fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -84,7 +84,7 @@ impl HookDefinition {
         self.triggers.iter().find(|trigger| trigger.kind == *kind).map(|trigger| trigger.spelling)
     }
 
-    /// Tells whether a user's hook of this name cannot be overridden by a project's.
+    /// Returns whether a project's hook cannot override a user's hook of this name.
     ///
     /// `metadata.locked` decides; without it, a guard (`on_failure: block`) is locked.
     pub fn is_locked(&self) -> bool {
@@ -133,7 +133,7 @@ pub struct MatcherDefinition {
 }
 
 impl MatcherDefinition {
-    /// Tells whether every tool call matches.
+    /// Returns whether every tool call matches.
     pub fn is_empty(&self) -> bool {
         self.tool.is_none() && self.pattern.is_none()
     }
@@ -182,15 +182,15 @@ pub enum StdoutUse {
 pub enum EnvAccess {
     /// These variables.
     Named(Vec<String>),
-    /// All but what replaces its code.
+    /// All except those that can replace its code.
     Inherit,
 }
 
 impl EnvAccess {
-    /// The word for all of the environment.
+    /// The word that stands for the whole environment.
     pub const INHERIT: &str = "inherit";
 
-    /// Tells whether nothing is named.
+    /// Returns whether no variable is named.
     pub fn is_default(&self) -> bool {
         matches!(self, Self::Named(names) if names.is_empty())
     }
@@ -223,9 +223,9 @@ impl<'de> Deserialize<'de> for EnvAccess {
     }
 }
 
-/// Tells whether a variable can replace the code of a program before its first line runs: libraries
-/// that are loaded into it, files and functions that a shell reads first, and options that keep it
-/// from running anything (`SHELLOPTS=noexec`). No hook inherits one.
+/// Returns whether a variable can replace the code of a program before its first line runs:
+/// libraries that are loaded into it, files and functions that a shell reads first, and options
+/// that prevent it from running anything (`SHELLOPTS=noexec`). No hook inherits such a variable.
 pub fn replaces_code(name: &[u8]) -> bool {
     [&b"BASH_ENV"[..], b"ENV", b"SHELLOPTS", b"BASHOPTS", b"PS4"].contains(&name)
         || [&b"LD_"[..], b"DYLD_", b"BASH_FUNC_"].iter().any(|start| name.starts_with(start))

@@ -1,4 +1,4 @@
-//! A host is an agent's program: how its payload is read and how it is answered.
+//! The `Host` trait: how an agent's program sends its payloads and how it is answered.
 
 use std::path::PathBuf;
 
@@ -17,42 +17,43 @@ use crate::verdict::Verdict;
 pub use crate::agent_names::HOST_IDS;
 use crate::agent_names::HOST_NAMES;
 
-/// What the process that was called knows beside the payload.
+/// What the hook process knows in addition to the payload.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The folder the host started us in.
     pub work_dir: PathBuf,
-    /// The project folder the host told through its environment.
+    /// The project folder that the host passed in its environment.
     pub project_dir: Option<PathBuf>,
     /// The time of the call.
     pub now: Timestamp,
-    /// The id that whoever started the agent gave it (`ANYHOOK_AGENT_ID`).
+    /// The id given to the agent when it was started (`ANYHOOK_AGENT_ID`).
     pub agent_id: Option<String>,
 }
 
 impl Caller {
-    /// Makes a caller of which nothing is known but where it is.
+    /// Creates a caller of which only the folder and the time are known.
     pub fn new(work_dir: impl Into<PathBuf>, now: Timestamp) -> Self {
         Self { work_dir: work_dir.into(), project_dir: None, now, agent_id: None }
     }
 }
 
-/// What the host's program is told.
+/// The reply to the host's program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// Bytes for standard output.
+    /// The text for standard output.
     pub stdout: String,
-    /// Bytes for standard error.
+    /// The text for standard error.
     pub stderr: String,
     /// The exit code.
     pub exit_code: u8,
-    /// What the verdict said and the host has no words for.
+    /// The parts of the verdict that the host cannot express.
     pub lost: Vec<Lost>,
-    /// Whether it blocks, by whatever means: a reply that cannot be written must not become a yes.
+    /// Whether it blocks, by whatever means: a reply that cannot be written must not become an
+    /// approval.
     pub blocks: bool,
 }
 
-/// How a host is told to block when there is no time for anything else.
+/// How to tell a host to block when there is no time for anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LateRefusal {
     /// The text for standard output.
@@ -74,129 +75,131 @@ pub struct Lost {
 /// A payload that cannot be read as an event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// The payload is no JSON.
+    /// The payload is not JSON.
     #[error("the event is not JSON: {0}")]
     NotJson(String),
-    /// The payload is JSON, but no object.
+    /// The payload is JSON, but not an object.
     #[error("the event must be a JSON object, not {0}")]
     NotAnObject(&'static str),
-    /// The payload does not tell which event it is.
+    /// The payload does not say which event it is.
     #[error("the event has no `event_type`")]
     NoEventType,
-    /// The payload could not be taken in.
+    /// The payload could not be received.
     #[error("the event {0}")]
     NotTaken(String),
-    /// `event_type` is no text.
+    /// `event_type` is not a string.
     #[error("`event_type` must be a string, not {0}")]
     EventTypeNotText(&'static str),
-    /// The event has a name that nobody knows, and carries a tool call.
+    /// The event's name is unknown, and it carries a tool call.
     #[error("the event `{0}` is unknown and carries a tool call")]
     UnknownEvent(String),
 }
 
-/// An agent's program: reads its payloads, words its answers. Pure functions both ways.
+/// An agent's program: parses its payloads and encodes its replies. Both are pure functions.
 pub trait Host: Sync {
     /// Returns the name used on the command line and in a hook's `hosts`.
     fn id(&self) -> &'static str;
 
-    /// Reads one payload as one or more events, to be dispatched in order.
+    /// Decodes one payload into one or more events, to be dispatched in order.
     fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError>;
 
-    /// Returns the values that [`Self::decode`] passes on without looking into them, other than for the
-    /// names of their members: of a large one that concerns no hook, the beginning will do.
+    /// Returns the values that [`Self::decode`] passes on without examining them, except for the
+    /// names of their members: of a large one that concerns no hook, the beginning is enough.
     fn opaque_fields(&self) -> &'static [OpaqueField] {
         &[]
     }
 
-    /// Words the verdict on `event`. This cannot fail: every path ends in a reply.
+    /// Encodes the verdict on `event`. This cannot fail: every path ends in a reply.
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply;
 
-    /// Translates a changed canonical input into the host's own, exactly, or says why it cannot.
+    /// Translates a changed canonical input into the host's own exactly, or returns why it cannot.
     ///
-    /// A host that speaks canonical names has nothing to translate.
+    /// A host that uses canonical names has nothing to translate.
     fn native_input(&self, call: &ToolCall, changed: &Object) -> Result<Option<Value>, String> {
         let _ = (call, changed);
         Ok(None)
     }
 
-    /// Returns the questions to the person that a tool call consists of.
+    /// Returns the questions to the user that a tool call consists of.
     fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
         let _ = call;
         Vec::new()
     }
 
-    /// Returns the command of a call by what the host starts a shell with, without what it adds to
-    /// it. None for a host that itself tells when a call was allowed in its own dialog: only for the
-    /// others has a running command to be looked for.
+    /// Extracts the command of a call from the argument with which the host starts a shell, without
+    /// what the host adds to it. Returns `None` for a host that itself reports when a call was
+    /// allowed in its own dialog: only for the others is it necessary to look for a running
+    /// command.
     fn running_command<'shell>(&self, shell_argument: &'shell str) -> Option<&'shell str> {
         let _ = shell_argument;
         None
     }
 
-    /// Tells whether such a question can be answered by keys in its dialog alone: a hook's reply does
-    /// not carry the answer.
+    /// Returns whether such a question can only be answered by key presses in its dialog: a hook's
+    /// reply does not carry the answer.
     fn is_answered_by_keys(&self) -> bool {
         false
     }
 
-    /// Returns what is to be merged into the input of such a call so that it has these answers.
+    /// Returns what must be merged into the input of such a call to give it these answers.
     fn answered(&self, answers: &[QuestionAnswer]) -> Object {
         let _ = answers;
         Object::new()
     }
 
-    /// Tells whether the host can ask the user at this event.
+    /// Returns whether the host can ask the user at this event.
     fn can_ask(&self, event: &Event) -> bool {
         let _ = event;
         true
     }
 
-    /// Tells whether a warning at this event reaches the person, or at least the model.
+    /// Returns whether a warning at this event reaches the user, or at least the model.
     fn can_warn(&self, event: &EventKind) -> bool {
         let _ = event;
         true
     }
 
-    /// Tells whether the agent shows warnings to the person, and not only to the model.
+    /// Returns whether the agent shows warnings to the user, and not only to the model.
     fn warns_person(&self) -> bool {
         true
     }
 
-    /// Words the answer to a payload that could not be read.
+    /// Encodes the reply to a payload that could not be parsed.
     ///
-    /// `guarded` tells that a hook with `on_failure: block` is installed, which this payload must
-    /// not get past.
+    /// `guarded` means that a hook with `on_failure: block` is installed, which this payload must
+    /// not bypass.
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply;
 
-    /// Returns what blocks a tool call when no answer was found in time: exit 2, where that blocks.
+    /// Returns what blocks a tool call if there is no answer in time: exit 2, where that blocks.
     fn late_refusal(&self) -> &'static LateRefusal {
         &LateRefusal { stdout: "", exit_code: exit_code::BLOCKED }
     }
 
-    /// Returns the variables in which the host tells the project's folder, most telling first.
+    /// Returns the variables in which the host passes the project folder, the most reliable first.
     fn project_variables(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Returns the names its process may have: its own, or that of what it runs on.
+    /// Returns the names its process may have: its own, or that of its runtime.
     fn process_names(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Returns what the host shows when it calls this tool, if that is a question to the person.
+    /// Returns the kind of prompt the host shows when it calls this tool, if it is a question to
+    /// the user.
     fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
         let _ = tool;
         None
     }
 
-    /// Returns after how many blocks in a turn the host itself lets a stop through, if it does.
+    /// Returns after how many blocks in a turn the host itself allows a stop, if it does.
     fn stop_cap(&self) -> Option<u32> {
         None
     }
 }
 
-/// Returns the ids of the hosts that a name stands for: in any case, with `_`, `-`, a blank or
-/// nothing between its words, or by the program's name. None are known by any other.
+/// Returns the ids of the hosts that a name stands for: in any case, with `_`, `-`, a space or
+/// nothing between its words, or by the program's name. Empty for any other name.
 pub fn host_ids(name: &str) -> Vec<&'static str> {
     fn letters(text: &str) -> impl Iterator<Item = u8> {
         let bytes = text.trim().bytes().filter(|byte| !matches!(byte, b'_' | b'-' | b' '));

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct RecordId(String);
 
-/// Digits and lower-case letters without the ones that look alike (i, l, o, u).
+/// Digits and lower-case letters without those that are easily confused (i, l, o, u).
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 impl RecordId {
-    /// Makes an eight-letter id from 40 of the given random bits.
+    /// Creates an eight-letter id from 40 of the given random bits.
     pub fn from_random(bits: u64) -> Self {
         let letters = (0..8).map(|place| {
             let digit = (bits >> (place * 5)) & 31;
@@ -23,12 +23,12 @@ impl RecordId {
         Self(letters.collect())
     }
 
-    /// Takes an id as it was written.
+    /// Wraps an id that was already assigned.
     pub fn from_text(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Returns the id's letters.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! One thing out of many, by its id or the beginning of it: as a person types it.
+//! Finds one item among many by its id or a prefix of it, as a person types it.
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub enum PrefixMatch<T> {
 }
 
 impl<T> PrefixMatch<T> {
-    /// Returns this, or what `other` finds if this is nothing.
+    /// Returns this, or the result of `other` if this is nothing.
     #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         match self {
@@ -33,8 +33,8 @@ impl<T> FromIterator<T> for PrefixMatch<T> {
     }
 }
 
-/// Finds what has this id, even if it begins another; else what has an id that begins so. An empty
-/// text finds nothing.
+/// Finds the item with exactly this id, even if it is also a prefix of another; otherwise the items
+/// whose id starts with it. An empty text finds nothing.
 pub fn find_by_prefix<'id, T>(
     text: &str,
     all: impl IntoIterator<Item = T>,

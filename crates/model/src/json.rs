@@ -1,4 +1,4 @@
-//! JSON as the specifications print it, and a reader that no payload can overturn.
+//! JSON as the specifications print it, and a parser that no payload can break.
 
 mod abridge;
 mod compact;
@@ -21,16 +21,16 @@ pub use compact::push_compact;
 pub use lexer::{depth, next_escape, unescape};
 pub use members::{Members, members};
 
-/// Nesting up to which a value is read as a tree; what is deeper is flattened (`repair`).
+/// The nesting up to which a value is parsed as a tree; deeper values are flattened (`repair`).
 pub const DEPTH_LIMIT: usize = 100;
 
-/// Nesting up to which `serde_json` reads at all: what we write ourselves must not be deeper.
+/// The nesting up to which `serde_json` parses at all: what we write ourselves must not be deeper.
 pub const PARSER_DEPTH_LIMIT: usize = 127;
 
-/// A JSON object with its keys in the order they came.
+/// A JSON object that keeps the order of its keys.
 pub type Object = Map<String, Value>;
 
-/// Writes a space after `:` and `,`: scripts of the specifications grep for `"command": "…"`.
+/// Writes a space after `:` and `,`: scripts from the specifications grep for `"command": "…"`.
 struct Spaced;
 
 impl Formatter for Spaced {
@@ -55,7 +55,7 @@ impl Formatter for Spaced {
     }
 }
 
-/// Names the type of a value, for messages.
+/// Returns the name of a value's type, for messages.
 pub fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -67,32 +67,32 @@ pub fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// Returns the value on one line with a space after `:` and `,`, raw UTF-8.
+/// Returns the value on one line with a space after `:` and `,`, as unescaped UTF-8.
 pub fn to_spaced<T: Serialize + ?Sized>(value: &T) -> String {
     let mut bytes = Vec::with_capacity(256);
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Spaced);
-    // Writing a JSON tree to memory has no way to fail; an empty object keeps the reply well-formed.
+    // Writing a JSON tree to memory cannot fail; an empty object would keep the reply well-formed.
     if value.serialize(&mut serializer).is_err() {
         return "{}".to_owned();
     }
     String::from_utf8(bytes).unwrap_or_else(|_| "{}".to_owned())
 }
 
-/// What [`read`] found.
+/// The result of [`read`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadValue {
     /// The value.
     pub value: Value,
-    /// Whether something had to be repaired to read it, so that the value is not exact.
+    /// Whether something had to be repaired in order to parse it, so that the value is not exact.
     pub repaired: bool,
-    /// Whether its end was missing: there was more than the value tells.
+    /// Whether its end was missing: there was more than the value contains.
     pub cut: bool,
 }
 
-/// Reads JSON from bytes that may carry a BOM, invalid UTF-8, half a surrogate pair, or nesting of
+/// Parses JSON from bytes that may contain a BOM, invalid UTF-8, a lone surrogate, or nesting of
 /// any depth.
 ///
-/// No sender gets past a guard by making an event hard to read: see `repair`.
+/// No sender bypasses a guard by making an event hard to parse: see `repair`.
 pub fn read(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
     let text = lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -109,9 +109,9 @@ pub fn read(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
     }
 }
 
-/// Reads JSON as [`read`] does, and as far as it goes where its end is missing.
+/// Parses JSON as [`read`] does, and as far as it goes if its end is missing.
 ///
-/// A text that was cut off keeps what had come of its last value: a guard still sees it.
+/// A truncated text keeps the received part of its last value: a guard still sees it.
 pub fn read_cut(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
     read(bytes).or_else(|error| {
         let completed = repair::complete(lossy(bytes).trim_start_matches('\u{feff}'));
@@ -122,9 +122,9 @@ pub fn read_cut(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
     })
 }
 
-/// Returns bytes as text, with U+FFFD for what is none.
+/// Returns bytes as text, with U+FFFD for invalid UTF-8.
 pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
-    // The standard library's own way goes through all of it character by character.
+    // `from_utf8_lossy` alone would go through the whole text character by character.
     str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
@@ -139,12 +139,12 @@ pub fn merge(input: &mut Object, change: &Object) {
     }
 }
 
-/// Removes a field and returns it; the others stay in their order.
+/// Removes a field and returns it; the order of the others does not change.
 pub fn remove(object: &mut Object, key: &str) -> Option<Value> {
-    // `Map::remove` would move the last key into the gap where keys have an order.
+    // If keys have an order, `Map::remove` would move the last key into the gap.
     #[cfg(feature = "exact-json")]
     return object.shift_remove(key);
-    // Another crate of the program may have asked for the order, which does not show here.
+    // Another crate of the program may have enabled the order, which cannot be detected here.
     #[cfg(not(feature = "exact-json"))]
     {
         let value = object.get_mut(key)?.take();
@@ -153,7 +153,7 @@ pub fn remove(object: &mut Object, key: &str) -> Option<Value> {
     }
 }
 
-/// Puts a field at a place in the order, if keys have one.
+/// Inserts a field at a position, if keys have an order.
 pub fn insert_at(object: &mut Object, place: usize, key: &str, value: Value) {
     #[cfg(feature = "exact-json")]
     object.shift_insert(place, key.to_owned(), value);
@@ -169,7 +169,8 @@ pub fn insert_at(object: &mut Object, place: usize, key: &str, value: Value) {
 
 /// Calls `visit` with every leaf of `value` as text, until it returns true.
 ///
-/// A string is given as it is, a number or boolean in its JSON form; keys and nulls are not given.
+/// Strings are passed unchanged, numbers and booleans in their JSON form; keys and nulls are not
+/// passed.
 pub fn any_leaf(value: &Value, visit: &mut dyn FnMut(&str) -> bool) -> bool {
     let mut stack = vec![value];
     while let Some(value) = stack.pop() {
@@ -194,7 +195,7 @@ pub fn any_leaf(value: &Value, visit: &mut dyn FnMut(&str) -> bool) -> bool {
     false
 }
 
-/// Returns at most `limit` bytes of `text`, cut at a character, with a mark where it was cut.
+/// Returns at most `limit` bytes of `text`, cut between characters, with a mark where it was cut.
 pub fn shorten(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();

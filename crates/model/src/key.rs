@@ -1,8 +1,8 @@
-//! Keys that are pressed in an agent's session.
+//! Keys to press in an agent's terminal session.
 
 use serde::{Deserialize, Serialize};
 
-/// A key that is pressed.
+/// A key to press.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Key {
@@ -27,7 +27,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// Returns its name; a character is itself.
+    /// Returns its name; a character is its own name.
     pub fn name(self) -> String {
         match self {
             Self::Enter => "Enter".to_owned(),
@@ -42,7 +42,7 @@ impl Key {
         }
     }
 
-    /// Returns the byte that the control key makes of a character, if it makes one.
+    /// Returns the byte that a character produces with the control key, if any.
     pub fn control(character: char) -> Option<u8> {
         let byte = u8::try_from(character).ok()?;
         (byte.is_ascii_alphabetic() || b"@[\\]^_".contains(&byte)).then_some(byte & 0x1f)

@@ -1,5 +1,5 @@
 //! Event kinds: the thirteen of the two specifications in both spellings, two of ours, and any
-//! other name kept as it came.
+//! other name, unchanged.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub enum EventKind {
     BeforeAgent,
     /// The agent has finished its turn.
     AfterAgent,
-    /// The agent wants to stop: the quality gate.
+    /// The agent wants to stop: the stop gate.
     BeforeStop,
     /// The agent has stopped.
     AfterStop,
@@ -36,15 +36,15 @@ pub enum EventKind {
     PreCompact,
     /// The context has been compacted.
     PostCompact,
-    /// The agent tells the person something (ours).
+    /// The agent notifies the user (ours).
     Notification,
-    /// The agent asks for a permission (ours).
+    /// The agent asks for permission (ours).
     PermissionRequest,
-    /// An event no specification names, kept as it came.
+    /// An event that no specification names, unchanged.
     Other(String),
 }
 
-/// Which specification's name of an event is meant.
+/// Which specification's name of an event is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Spelling {
     /// The English specification's, such as `before_tool`.
@@ -54,7 +54,7 @@ pub enum Spelling {
     Alias,
 }
 
-/// One row a kind: kind, canonical name, alias.
+/// One row per kind: kind, canonical name, alias.
 const NAMES: [(EventKind, &str, Option<&str>); 15] = [
     (EventKind::SessionStart, "session_start", Some("pre-session")),
     (EventKind::SessionEnd, "session_end", Some("post-session")),
@@ -73,8 +73,8 @@ const NAMES: [(EventKind, &str, Option<&str>); 15] = [
     (EventKind::PermissionRequest, "permission_request", None),
 ];
 
-/// Names that agents give their own events and that no supported one has today: of agents that are
-/// not supported yet, and of earlier versions.
+/// Agents' own event names that no currently supported agent has: of agents that are not supported
+/// yet, and of earlier versions.
 const OTHER_AGENT_NAMES: [(&str, EventKind); 37] = [
     ("preToolUse", EventKind::BeforeTool),
     ("tool.call", EventKind::BeforeTool),
@@ -115,26 +115,26 @@ const OTHER_AGENT_NAMES: [(&str, EventKind); 37] = [
     ("permissionRequest", EventKind::PermissionRequest),
 ];
 
-/// Returns every agent's own names of events, and the kind that is meant by them.
+/// Returns every agent's own event names, and the kinds they mean.
 ///
-/// Gemini CLI's `AfterAgent` is its stop gate, not `after_agent`: letter by letter it is that
-/// agent's name, in any other case and form it is ours.
+/// Gemini CLI's `AfterAgent` is its stop gate, not `after_agent`: with exactly this spelling it is
+/// that agent's name, in any other case and form it is ours.
 fn agent_names() -> impl Iterator<Item = &'static (&'static str, EventKind)> {
     EVENT_NAMES.iter().chain(&OTHER_AGENT_NAMES)
 }
 
 impl EventKind {
-    /// Every named kind, in the order of the reference.
+    /// Returns every named kind, in the order of the reference.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|(kind, _, _)| kind.clone())
     }
 
-    /// Every name of every kind, in both spellings.
+    /// Returns every name of every kind, in both spellings.
     pub fn all_names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().flat_map(|(_, name, alias)| std::iter::once(*name).chain(*alias))
     }
 
-    /// Reads a name in either spelling; an unknown name gives `None`.
+    /// Parses a name in either spelling; an unknown name gives `None`.
     pub fn known(name: &str) -> Option<(Self, Spelling)> {
         NAMES.iter().find_map(|(kind, canonical, alias)| {
             if *canonical == name {
@@ -147,20 +147,20 @@ impl EventKind {
         })
     }
 
-    /// Reads a name in either spelling; an unknown name is kept as it came.
+    /// Parses a name in either spelling; an unknown name is kept unchanged.
     pub fn from_name(name: &str) -> Self {
         Self::known(name).map_or_else(|| Self::Other(name.to_owned()), |(kind, _)| kind)
     }
 
-    /// Reads a name as people and agents write it: either spelling in any case and with `_`, `-`,
-    /// `.`, a blank or nothing between its words, or an agent's own name for the event. An exact
-    /// name of ours comes first, so that nothing but a slip takes longer.
+    /// Parses a name as people and agents write it: either spelling in any case and with `_`, `-`,
+    /// `.`, a space or nothing between its words, or an agent's own name for the event. Exact names
+    /// are tried first, so that only an inexact one takes longer.
     pub fn in_any_spelling(name: &str) -> Option<(Self, Spelling)> {
         let exact = || Some((Self::of_agent_name(name)?, Spelling::Canonical));
         Self::known(name).or_else(exact).or_else(|| Self::alike(name))
     }
 
-    /// Reads a name in other than its exact form.
+    /// Parses a name that is not in its exact form.
     #[cold]
     fn alike(name: &str) -> Option<(Self, Spelling)> {
         let ours = Self::all_names().find(|known| are_alike(known, name)).and_then(Self::known);
@@ -170,8 +170,8 @@ impl EventKind {
         })
     }
 
-    /// Reads an agent's event in other than its exact form: first by the agent's own names, which
-    /// `own` knows, then as [`Self::in_any_spelling`] does.
+    /// Parses an agent's event name that is not in its exact form: first by the agent's own names,
+    /// which `own` knows, then as [`Self::in_any_spelling`] does.
     #[cold]
     pub fn of_agent_alike(name: &str, own: impl Fn(&str) -> Option<Self>) -> Option<Self> {
         let alike = agent_names().filter(|(agent, _)| are_alike(agent, name));
@@ -179,18 +179,18 @@ impl EventKind {
         by_agent.or_else(|| Some(Self::in_any_spelling(name)?.0))
     }
 
-    /// Returns the event's name that `name` is a misspelling of.
+    /// Returns the event name that `name` is a misspelling of.
     pub fn slip_of(name: &str) -> Option<&'static str> {
         let names = Self::all_names().chain(agent_names().map(|(agent, _)| *agent));
         crate::nearest::slip_of(name.trim(), names)
     }
 
-    /// Returns the kind an agent's own event name stands for.
+    /// Returns the kind that an agent's own event name stands for.
     pub fn of_agent_name(name: &str) -> Option<Self> {
         agent_names().find(|(agent, _)| *agent == name).map(|(_, kind)| kind.clone())
     }
 
-    /// Returns the name in the given spelling (canonical where there is no other).
+    /// Returns the name in the given spelling (canonical if there is no other).
     pub fn name(&self, spelling: Spelling) -> &str {
         if let Self::Other(name) = self {
             return name;
@@ -203,7 +203,7 @@ impl EventKind {
         })
     }
 
-    /// Tells whether the event is about a tool call, so that a `matcher` counts.
+    /// Returns whether the event is about a tool call, so that a `matcher` applies.
     pub fn has_matcher(&self) -> bool {
         matches!(
             self,
@@ -211,7 +211,7 @@ impl EventKind {
         )
     }
 
-    /// Tells whether a hook may change the tool's input at this event.
+    /// Returns whether a hook may change the tool's input at this event.
     pub fn takes_input_change(&self) -> bool {
         matches!(self, Self::BeforeTool | Self::PermissionRequest)
     }
@@ -257,8 +257,8 @@ impl EventKind {
     }
 }
 
-/// Tells whether two names are the same but for case and what is between their words, which may be
-/// signs that nobody sees.
+/// Returns whether two names are equal except for case and the separators of their words, which may
+/// be invisible characters.
 pub fn are_alike(known: &str, name: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = char> {
         text.chars().filter(|letter| letter.is_alphanumeric()).map(|c| c.to_ascii_lowercase())

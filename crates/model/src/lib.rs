@@ -1,12 +1,13 @@
-//! The types of anyhook that cross a process or a disk.
+//! The types of anyhook that cross a process boundary or are stored on disk.
 //!
-//! The whole product is one sentence: events in, decisions out, everything journaled. This crate
-//! holds the nouns of that sentence and nothing that does I/O:
+//! The whole product in one sentence: events in, decisions out, everything journaled. This crate
+//! contains the nouns of that sentence and nothing that does I/O:
 //!
 //! - [`Event`]: something an agent is about to do or has done, as a hook sees it;
-//! - [`Decision`]: what one hook said about it; [`RunOutcome`]: how that hook's run ended;
-//! - [`Verdict`]: what all hooks say together, naming who decided and who failed;
-//! - [`Reply`]: what the agent's program is told, made by a [`Host`];
+//! - [`Decision`]: one hook's decision about it; [`RunOutcome`]: how that hook's run ended;
+//! - [`Verdict`]: the combined result of all hooks, naming those that decided and those that
+//!   failed;
+//! - [`Reply`]: what the agent's program receives, made by a [`Host`];
 //! - [`Record`]: one line of the journal.
 
 pub mod agent;

@@ -1,6 +1,6 @@
-//! What somebody may have meant who wrote a word that is not known.
+//! Suggestions for misspelled words: the nearest of several candidates.
 
-/// Returns the candidate nearest to `word`, if one is near enough to be what was meant.
+/// Returns the candidate nearest to `word`, if one is similar enough to be what was meant.
 pub fn nearest<'list>(
     word: &str,
     candidates: impl Iterator<Item = &'list str>,
@@ -12,7 +12,7 @@ pub fn nearest<'list>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns the candidate that `word` is a misspelling of: one or two letters away, in any case.
+/// Returns the candidate that `word` is a misspelling of: at most two letters away, ignoring case.
 pub fn slip_of<'list>(
     word: &str,
     candidates: impl Iterator<Item = &'list str>,

@@ -1,4 +1,4 @@
-//! What a person is told of an agent that needs them, and what became of telling.
+//! Notices to a person about an agent that needs them, and the results of their delivery.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ impl NoticeKind {
     }
 }
 
-/// What a person is told, once.
+/// A message to a person, sent once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notice {
@@ -95,18 +95,18 @@ pub struct NoticeOption {
     pub does: String,
 }
 
-/// A way to tell a person.
+/// A channel by which a person is notified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
     /// A notification on the desktop.
     Desktop,
-    /// A program of the person.
+    /// A program of the user's choice.
     Command,
     /// A request to a server.
     Webhook,
-    /// The bell of the person's terminals.
+    /// The bell of the user's terminals.
     Bell,
 }
 
@@ -122,26 +122,26 @@ impl Channel {
     }
 }
 
-/// Whether a notice got through.
+/// Whether a notice was delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryStatus {
-    /// It did.
+    /// It was delivered.
     Delivered,
-    /// This machine has no such thing as a desktop or a terminal.
+    /// This machine does not have the channel, such as a desktop or a terminal.
     Absent,
-    /// It did not.
+    /// It was not delivered.
     Failed,
 }
 
-/// What became of a notice on one way.
+/// The result of a notice on one channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeliveryResult {
-    /// The way.
+    /// The channel.
     pub way: Channel,
-    /// Whether it got through.
+    /// Whether it was delivered.
     pub result: DeliveryStatus,
     /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,48 +149,48 @@ pub struct DeliveryResult {
 }
 
 impl DeliveryResult {
-    /// Makes the outcome of a notice that got through.
+    /// Creates the outcome of a notice that was delivered.
     pub fn delivered(way: Channel) -> Self {
         Self { way, result: DeliveryStatus::Delivered, why: None }
     }
 
-    /// Makes the outcome of a way that is not there.
+    /// Creates the outcome for a channel that does not exist.
     pub fn absent(way: Channel, why: impl Into<String>) -> Self {
         Self { way, result: DeliveryStatus::Absent, why: Some(why.into()) }
     }
 
-    /// Makes the outcome of a notice that did not get through.
+    /// Creates the outcome of a notice that was not delivered.
     pub fn failed(way: Channel, why: impl Into<String>) -> Self {
         Self { way, result: DeliveryStatus::Failed, why: Some(why.into()) }
     }
 }
 
-/// What a person chose in a notification, and whether it was taken.
+/// What a person chose in a notification, and whether it was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoticeAnswer {
     /// The number of the option.
     pub number: u32,
-    /// Why the decision was not made by it.
+    /// Why the choice did not resolve the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
-/// How far a notice is.
+/// The progress of a notice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeState {
-    /// Somebody is delivering it.
+    /// It is being delivered.
     UnderWay,
-    /// Whoever delivered it ended before saying what became of it.
+    /// The process that delivered it ended without reporting the result.
     #[default]
     InDoubt,
-    /// Every way was tried.
+    /// Every channel was tried.
     Tried,
 }
 
-/// What became of a notice: the content of its claim.
+/// The result of a notice: the content of its claim file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoticeOutcome {
@@ -200,24 +200,24 @@ pub struct NoticeOutcome {
     pub id: String,
     /// Its state.
     pub state: NoticeState,
-    /// What it is about; not known if not even that was written.
+    /// What it is about; absent if not even that was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<NoticeKind>,
     /// The agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What it says.
+    /// The message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// When somebody began to deliver it.
+    /// When its delivery began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub claimed: Option<Timestamp>,
-    /// When every way was tried.
+    /// When every channel had been tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub tried: Option<Timestamp>,
-    /// What became of it on each way.
+    /// The result on each channel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<DeliveryResult>,
     /// What was chosen in a notification.
@@ -226,7 +226,7 @@ pub struct NoticeOutcome {
 }
 
 impl NoticeOutcome {
-    /// Tells whether it got through on one way at least.
+    /// Returns whether it was delivered on at least one channel.
     pub fn is_delivered(&self) -> bool {
         self.ways.iter().any(|outcome| outcome.result == DeliveryStatus::Delivered)
     }

@@ -1,7 +1,7 @@
-//! The open format itself as a host: event JSON in, verdict JSON out, exit 0 or 2.
+//! The open Agent Hooks format as a host: event JSON in, verdict JSON out, exit 0 or 2.
 //!
-//! It is here and not in `anyhook-hosts` because it has no vendor's spelling: it is the format that
-//! all others are translated to.
+//! It is here and not in `anyhook-hosts` because it is no vendor's format: it is the one to which
+//! all others are translated.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use crate::serve::ServedVerdict;
 use crate::tools;
 use crate::verdict::Verdict;
 
-/// An agent that speaks the open Agent Hooks format: `anyhook hook agent-hooks`.
+/// An agent that uses the open Agent Hooks format: `anyhook hook agent-hooks`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenFormat;
 
@@ -133,7 +133,7 @@ impl Host for OpenFormat {
     }
 }
 
-/// Tells whether the fields of an event are those of a tool call.
+/// Returns whether the fields of an event are those of a tool call.
 pub fn carries_call(fields: &Object) -> bool {
     let is_given = |name: &str| match fields.get(name) {
         None | Some(Value::Null) => false,
@@ -143,7 +143,7 @@ pub fn carries_call(fields: &Object) -> bool {
     is_given("tool_name") || is_given("tool_input")
 }
 
-/// Takes the fields of a tool call out of the event's fields.
+/// Removes the fields of a tool call from the event's fields and returns the call.
 fn take_tool(fields: &mut Object, repaired: bool) -> ToolCall {
     let native_name =
         fields.get("native").and_then(|native| Some(native.get("tool_name")?.as_str()?.to_owned()));
@@ -166,7 +166,8 @@ fn take_tool(fields: &mut Object, repaired: bool) -> ToolCall {
     }
 }
 
-/// Takes a text field; a number is taken as its digits, anything else as not given.
+/// Removes and returns a text field; a number is converted to its digits, anything else counts as
+/// not given.
 fn take_text(fields: &mut Object, name: &str) -> Option<String> {
     match json::remove(fields, name)? {
         Value::String(text) => Some(text),

@@ -31,7 +31,7 @@ pub enum RunOutcome {
 }
 
 impl RunOutcome {
-    /// Returns the exit code of a run that came to its own end.
+    /// Returns the exit code of a run that ended by itself.
     pub fn exit_code(&self) -> Option<i32> {
         match self {
             Self::Exited(code) | Self::Leaked(code) => Some(*code),

@@ -1,9 +1,9 @@
-//! Patches in the `*** Begin Patch` form: what they would do to which file.
+//! Parses patches in the `*** Begin Patch` format: what they would do to which file.
 
 /// What a patch does to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileChange {
-    /// The file is written anew.
+    /// The file is created or overwritten.
     Add {
         /// Which file.
         path: String,
@@ -14,9 +14,9 @@ pub enum FileChange {
     Update {
         /// Which file.
         path: String,
-        /// The lines that go, and those around them.
+        /// The removed lines and their context.
         old: String,
-        /// The lines that come, and those around them.
+        /// The added lines and their context.
         new: String,
     },
     /// The file is removed.
@@ -24,27 +24,27 @@ pub enum FileChange {
         /// Which file.
         path: String,
     },
-    /// The file gets another name.
+    /// The file is renamed.
     Move {
-        /// Its name now.
+        /// Its current name.
         path: String,
-        /// Its name then.
+        /// Its new name.
         to: String,
-        /// What comes into it, as far as the patch tells.
+        /// Its content, as far as the patch contains it.
         content: String,
     },
 }
 
-/// Reads a patch. An update that also moves the file gives both changes.
+/// Parses a patch. An update that also moves the file gives both changes.
 ///
-/// Lines that are no part of the form are passed over: the host refuses such a patch itself, and a
+/// Lines that are not part of the format are skipped: the host rejects such a patch itself, and a
 /// guard still sees every file that is named.
 pub fn read(text: &str) -> Vec<FileChange> {
     let mut changes = Vec::new();
     let mut current: Option<FileChange> = None;
     let mut target: Option<String> = None;
     for line in text.lines() {
-        // Hosts forgive blanks around a header; to see one file too many is the safe side.
+        // Hosts tolerate spaces around a header; seeing one file too many is the safe side.
         let header = line.trim().strip_prefix("*** ").and_then(|header| header.split_once(':'));
         match header {
             Some((kind, path)) => {
@@ -57,7 +57,7 @@ pub fn read(text: &str) -> Vec<FileChange> {
                     "Delete File" => FileChange::Delete { path },
                     "Move to" => {
                         if matches!(current, Some(FileChange::Update { .. })) {
-                            // To see one target too many is the safe side.
+                            // Seeing one target too many is the safe side.
                             finish_move(&mut changes, current.as_ref(), target.replace(path));
                         }
                         continue;

@@ -1,4 +1,4 @@
-//! A patch as events: one for each file it touches.
+//! Splits a patch into events, one for each file it touches.
 //!
 //! So a guard of a path sees each file, and any deny stops the whole patch. The price: a patch can
 //! be denied, but not rewritten.
@@ -10,10 +10,10 @@ use crate::file_path::LazyForms;
 use crate::json::any_leaf;
 use crate::patch::{self, FileChange};
 
-/// Why no hook may change a patch: it is one call, and several events.
+/// Why no hook may change a patch: it is one call, but several events.
 const FIXED: &str = "it is a patch, which can be denied but not rewritten";
 
-/// What every header of a patch begins with.
+/// The beginning of every header of a patch.
 const MARK: &str = "*** ";
 /// The headers that name a file.
 const HEADERS: [&str; 4] =
@@ -21,7 +21,8 @@ const HEADERS: [&str; 4] =
 /// The names by which agents know the program that applies a patch.
 const PROGRAMS: [&str; 2] = ["apply_patch", "applypatch"];
 
-/// Makes an event for each file that a call's patch touches. A call without a patch stays as it is.
+/// Creates an event for each file that a call's patch touches. A call without a patch stays
+/// unchanged.
 pub fn of_call(event: Event) -> Vec<Event> {
     let Some(tool) = &event.tool else { return vec![event] };
     if tool.name == "apply_patch" {
@@ -36,7 +37,7 @@ pub fn of_call(event: Event) -> Vec<Event> {
     vec![event]
 }
 
-/// Tells whether a tool applies patches, by its name.
+/// Returns whether a tool applies patches, judging by its name.
 fn is_patch_tool(name: &str) -> bool {
     let Some(start) = name.len().checked_sub("patch".len()) else { return false };
     if !name.as_bytes()[start..].eq_ignore_ascii_case(b"patch") {
@@ -47,7 +48,7 @@ fn is_patch_tool(name: &str) -> bool {
     letters == "patch" || letters.ends_with("applypatch")
 }
 
-/// Tells whether a header of a patch may be in an input. Nearly no input has one.
+/// Returns whether an input may contain a header of a patch. Hardly any input does.
 fn has_mark(input: &Value) -> bool {
     let is_marked = |text: &str| text.contains('*') && text.contains(MARK);
     match input {
@@ -60,7 +61,7 @@ fn has_mark(input: &Value) -> bool {
     }
 }
 
-/// Splits the event of a patch tool into one for each file; a patch that names none stays whole.
+/// Splits the event of a patch tool into one for each file; a patch that names no file stays whole.
 fn split(mut event: Event) -> Vec<Event> {
     let Some(tool) = &mut event.tool else { return vec![event] };
     let changes = patch::read(&all_text(&tool.input));
@@ -69,7 +70,7 @@ fn split(mut event: Event) -> Vec<Event> {
         return vec![event];
     }
     if tool.native.is_none() {
-        // The parts have other names; a matcher of the tool itself must still see them.
+        // The parts have other names; a matcher for the tool itself must still see them.
         let (tool_name, tool_input) = (tool.name.clone(), tool.input.clone());
         tool.native = Some(NativeCall { tool_name, tool_input });
     }
@@ -78,10 +79,10 @@ fn split(mut event: Event) -> Vec<Event> {
     events
 }
 
-/// Adds to an event those of the files that a patch in it touches: the call is both.
+/// Returns an event followed by those of the files that a patch in it touches: the call is both.
 ///
-/// Agents take `apply_patch <<'EOF'` in a command for a patch and start no shell; in a shell it is a
-/// program.
+/// Agents treat `apply_patch <<'EOF'` in a command as a patch and start no shell; in a shell it is
+/// a program.
 fn beside(mut event: Event, is_tool: bool) -> Vec<Event> {
     let Some(tool) = &mut event.tool else { return vec![event] };
     let text = all_text(&tool.input);
@@ -95,7 +96,7 @@ fn beside(mut event: Event, is_tool: bool) -> Vec<Event> {
     let (folders, are_all) = folders(&text, &tool.input);
     tool.fixed = Some(FIXED);
     let mut about_files = event_of(&event, false);
-    // What a command printed is in its own event; it would be there as often as there are files.
+    // The output of a command is in its own event; here it would be repeated for every file.
     crate::json::remove(&mut about_files.data, "tool_output");
     let mut events = vec![event];
     let is_heredoc = text.contains("<<");
@@ -107,7 +108,7 @@ fn beside(mut event: Event, is_tool: bool) -> Vec<Event> {
     events
 }
 
-/// Adds the events of changes; if there are too many, the rest are put together.
+/// Adds the events of changes; if there are too many, the rest are combined.
 fn add_changes(
     events: &mut Vec<Event>,
     event: &Event,
@@ -156,14 +157,14 @@ fn all_text(input: &Value) -> String {
     texts.join("\n")
 }
 
-/// Tells whether a command names the program that applies patches, however it is quoted.
+/// Returns whether a command names the program that applies patches, however it is quoted.
 fn names_program(text: &str) -> bool {
     let is_named = |text: &str| PROGRAMS.iter().any(|name| text.contains(name));
     is_named(text) || is_named(&text.replace(['\'', '"', '\\'], ""))
 }
 
-/// Returns a command's text with every header of a patch on a line of its own: one may follow a
-/// quote, and lines may be written as `\n`.
+/// Returns a command's text with every header of a patch on its own line: a header may follow a
+/// quote, and line breaks may be written as `\n`.
 fn in_lines(text: &str) -> String {
     let mut text = text.to_owned();
     if text.contains("\\n*** ") {
@@ -171,7 +172,7 @@ fn in_lines(text: &str) -> String {
     }
     let mut lines = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        // What a patch adds or takes away is content.
+        // Lines that a patch adds or removes are content.
         let is_content = line.starts_with(['+', '-']);
         let mut rest = line;
         while !is_content
@@ -187,10 +188,10 @@ fn in_lines(text: &str) -> String {
     lines
 }
 
-/// Returns the paths that a path in a command's patch may mean, the likeliest first.
+/// Returns the paths that a path in a command's patch may mean, the most likely first.
 fn places(path: &str, folders: &[String], is_heredoc: bool) -> Vec<String> {
     let mut readings = vec![path];
-    // In an argument the name may end with the quote.
+    // In an argument, the name may end at the quote.
     let bare = path.split(['\'', '"']).next().unwrap_or(path).trim();
     if bare.len() < path.len() && !bare.is_empty() {
         readings.insert(usize::from(is_heredoc), bare);
@@ -202,16 +203,16 @@ fn places(path: &str, folders: &[String], is_heredoc: bool) -> Vec<String> {
     places.collect()
 }
 
-/// So many folders of a command are tried.
+/// The maximum number of folders of a command that are tried.
 const MOST_FOLDERS: usize = 16;
-/// So many places of a command that may change its folder are looked at.
+/// The maximum number of places in a command that may change its folder and are examined.
 const MOST_CHANGES: usize = 64;
 
-/// Returns the folders in which a command may apply its patch, the likeliest first, and whether these
-/// are all; the empty one is where the command itself starts.
+/// Returns the folders in which a command may apply its patch, the most likely first, and whether
+/// these are all; the empty one is where the command itself starts.
 ///
-/// One is certain if the command does nothing before but change to it. Otherwise only a shell knows
-/// which `cd` counts, so each is tried, and none.
+/// A folder is certain if the command does nothing before the patch but change to it. Otherwise
+/// only a shell knows which `cd` takes effect, so each is tried, and also none.
 fn folders(text: &str, input: &Value) -> (Vec<String>, bool) {
     if let Some(folder) = certain_folder(text) {
         return (in_start_folders(vec![folder], input), true);
@@ -230,7 +231,7 @@ fn folders(text: &str, input: &Value) -> (Vec<String>, bool) {
     (in_start_folders(folders, input), are_all)
 }
 
-/// Adds the folder that the call itself wants its command started in.
+/// Adds the folder in which the call itself wants its command started.
 fn in_start_folders(folders: Vec<String>, input: &Value) -> Vec<String> {
     const FIELDS: [&str; 6] =
         ["workdir", "cwd", "dir_path", "directory", "working_directory", "work_dir"];
@@ -241,7 +242,7 @@ fn in_start_folders(folders: Vec<String>, input: &Value) -> Vec<String> {
 }
 
 /// Returns the folder of a patch if the command is `cd FOLDER && apply_patch …`, with any number of
-/// folders, by itself or in `bash -lc`, and applies no other.
+/// `cd` commands, by itself or in `bash -lc`, and applies no other patch.
 fn certain_folder(text: &str) -> Option<String> {
     let mentions: usize = text
         .lines()
@@ -264,7 +265,7 @@ fn certain_folder(text: &str) -> Option<String> {
     PROGRAMS.iter().any(|name| rest.starts_with(name)).then_some(folder)
 }
 
-/// Returns the command that a shell is given by `-c`.
+/// Returns the command that is passed to a shell with `-c`.
 fn in_shell(text: &str) -> Option<&str> {
     let (program, rest) = text.split_once(char::is_whitespace)?;
     let name = program.rsplit('/').next()?;
@@ -274,7 +275,7 @@ fn in_shell(text: &str) -> Option<&str> {
     is_shell.then(|| rest.strip_prefix(['\'', '"']).unwrap_or(rest))
 }
 
-/// Returns the folders that a command may change to, as far as its text tells, and whether these are
+/// Returns the folders to which a command may change, judging by its text, and whether these are
 /// all.
 fn changed_folders(text: &str) -> (Vec<String>, bool) {
     const WORDS: [&str; 5] = ["cd", "pushd", "chdir", "-C", "--chdir"];
@@ -304,7 +305,7 @@ fn changed_folders(text: &str) -> (Vec<String>, bool) {
                     Some(word) if word.len() > 1 && word.starts_with('-') => {
                         rest = behind.trim_start();
                     }
-                    // Nothing, and the folder before.
+                    // No folder, or the previous one.
                     Some(word) if word.is_empty() || word == "-" => break None,
                     word => break word,
                 }
@@ -315,7 +316,8 @@ fn changed_folders(text: &str) -> (Vec<String>, bool) {
     (folders, true)
 }
 
-/// Takes the first word of a command, without its quotes; nothing if only a shell knows what it is.
+/// Removes the first word of a command, without its quotes; `None` if only a shell can determine
+/// it.
 fn first_word(text: &str) -> (Option<String>, &str) {
     let mut word = String::new();
     let mut is_known = true;
@@ -327,7 +329,7 @@ fn first_word(text: &str) -> (Option<String>, &str) {
             (letter, Some('\'')) => word.push(letter),
             ('\'' | '"', None) => quote = Some(letter),
             ('\\', _) => match letters.next() {
-                // Quotes inside of others.
+                // Nested quotes.
                 Some((_, '\'' | '"' | '\n')) | None => {}
                 Some((_, escaped)) => word.push(escaped),
             },
@@ -351,11 +353,11 @@ fn join(folder: &str, path: &str) -> String {
     [folder, path].join("/")
 }
 
-/// A patch of more files than this puts the rest together, by what happens to them.
+/// The maximum number of events of a patch; further files are combined by what happens to them.
 const EVENTS_LIMIT: usize = 200;
 
-/// Returns the event for one file. Only the first carries the whole patch: it would be there as
-/// often as there are files.
+/// Returns the event for one file. Only the first carries the whole patch, which would otherwise be
+/// repeated for every file.
 fn event_of(event: &Event, is_first: bool) -> Event {
     if is_first {
         return event.clone();
@@ -384,7 +386,7 @@ fn event_of(event: &Event, is_first: bool) -> Event {
     }
 }
 
-/// Puts a further file into the event of others.
+/// Adds a further file to an event.
 fn add_file(tool: &mut ToolCall, input: Value, files: Vec<String>) {
     if let Some(fields) = tool.input.as_object_mut() {
         let more = fields.entry("more").or_insert_with(|| json!([]));
@@ -397,8 +399,8 @@ fn add_file(tool: &mut ToolCall, input: Value, files: Vec<String>) {
     }
 }
 
-/// Returns the calls that a change is, with every path its files may mean: a move also writes its
-/// target and deletes its source.
+/// Returns the calls that a change amounts to, with every path that its files may mean: a move also
+/// writes its target and deletes its source.
 fn canonical(
     change: FileChange,
     places: &dyn Fn(&str) -> Vec<String>,
@@ -444,13 +446,13 @@ mod tests {
         event
     }
 
-    /// The tools and paths of a call's events.
+    /// Returns the tools and paths of a call's events.
     fn seen_of(event: Event) -> Vec<(String, Value)> {
         let tools = of_call(event).into_iter().map(|event| event.tool.unwrap());
         tools.map(|tool| (tool.name, tool.files)).collect()
     }
 
-    /// The tools and paths of a command's events.
+    /// Returns the tools and paths of a command's events.
     fn seen(command: &Value) -> Vec<(String, Value)> {
         seen_of(event("Shell", json!({"command": command})))
     }
@@ -470,7 +472,7 @@ mod tests {
             (format!("cd x && cd 'my y' && {heredoc}"), json!(["x/my y/a"])),
             (format!("cd /abs && {heredoc}"), json!(["/abs/a"])),
             (format!("bash -lc \"cd x && {heredoc}\""), json!(["x/a"])),
-            // Which of them counts is only known to a shell.
+            // Only a shell knows which of them takes effect.
             (format!("cd 'x' ; {heredoc}"), json!(["x/a", "a"])),
             (format!("cd x; cd y\n{heredoc}"), json!(["x/y/a", "y/a", "x/a", "a"])),
             (format!("cd \"$X\" && {heredoc}"), json!(["a"])),

@@ -1,4 +1,4 @@
-//! A pipeline: a runbook's plan with every value filled in, and how far it is.
+//! Pipelines: the plan from a runbook with every value filled in, and its progress.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::reaction::Reactions;
 /// - 1: the first.
 pub const PIPELINE_VERSION: u32 = 1;
 
-/// A step may be entered so often.
+/// The maximum number of times a step may be entered.
 pub const ENTRY_LIMIT: u32 = 5;
 
 /// A pipeline of a runbook with all values filled in.
@@ -232,7 +232,7 @@ impl PipelinePhase {
         }
     }
 
-    /// Tells whether nothing more comes.
+    /// Returns whether the pipeline has ended.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
@@ -285,7 +285,7 @@ pub struct PipelineView {
     pub steps: Vec<String>,
     /// Every visit of a step, the current one last.
     pub visits: Vec<VisitView>,
-    /// When no daemon was running, if not yet reported; only present for a single agent.
+    /// When no daemon was running, if not yet reported; only present for a single pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daemon_down: Option<crate::daemon::Downtime>,
     /// Tokens and turns according to its agents' transcripts; only in `anyhook pipeline show`.
@@ -294,7 +294,7 @@ pub struct PipelineView {
 }
 
 impl PipelineView {
-    /// Returns the name people know it by.
+    /// Returns its display name.
     pub fn shown_name(&self) -> &str {
         self.run_name.as_deref().unwrap_or(self.id.as_str())
     }
@@ -383,8 +383,8 @@ pub struct PipelineLine {
 pub struct SessionView {
     /// The agent.
     pub agent: String,
-    /// Its name.
+    /// Its display name.
     pub name: String,
-    /// The folder with what is needed to connect to it.
+    /// The folder with the files needed to connect to it.
     pub folder: String,
 }

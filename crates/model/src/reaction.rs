@@ -1,7 +1,7 @@
-//! What an agent's definition says is to be done when it is idle, asks, dies, fails or stops.
+//! Reactions of an agent's definition: what to do when it is idle, asks, dies, fails or stops.
 //!
-//! A definition is checked when it is read: what it says can be done, every key in it counts, and
-//! an error names the key it is about.
+//! A definition is validated when it is read: every action is possible at its trigger, every key
+//! has an effect, and an error names the key it is about.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -15,10 +15,10 @@ mod write;
 
 pub use read::{ReactionError, ReactionProblem};
 
-/// A gate may take so long, if nothing else is said.
+/// How long a gate may take by default.
 const GATE_TIMEOUT: SignedDuration = SignedDuration::from_secs(30);
 
-/// When something is to be done.
+/// When to react.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
@@ -26,7 +26,7 @@ pub enum Trigger {
     OnIdle,
     /// The agent asks for something.
     OnPrompt,
-    /// The agent ended, in order or not.
+    /// The agent ended, in an orderly way or not.
     OnDead,
     /// The agent's turn failed.
     OnError,
@@ -50,7 +50,7 @@ impl Trigger {
         }
     }
 
-    /// Returns what can be done then; the first is the default.
+    /// Returns the possible actions for this trigger; the first is the default.
     pub fn verbs(self) -> &'static [Verb] {
         match self {
             Self::OnIdle => &[Verb::Nudge, Verb::Done, Verb::Fail, Verb::Escalate, Verb::Gate],
@@ -73,19 +73,19 @@ impl fmt::Display for Trigger {
 pub enum Verb {
     /// Type a message into the session.
     Nudge,
-    /// Go on to the next step.
+    /// Continue with the next step.
     Done,
     /// Let the step fail.
     Fail,
     /// Ask a person.
     Escalate,
-    /// Run a command: if it succeeds, go on, else ask a person.
+    /// Run a command: if it succeeds, continue; otherwise ask a person.
     Gate,
-    /// Start the agent again in its session.
+    /// Restart the agent in its session.
     Recover,
-    /// Hold the stop until the agent signals.
+    /// Block the stop until the agent signals.
     Signal,
-    /// Let it stop: it is idle then.
+    /// Let it stop: then it is idle.
     Idle,
 }
 
@@ -102,7 +102,7 @@ impl Verb {
         (Self::Idle, "idle"),
     ];
 
-    /// Reads a name.
+    /// Parses a name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(verb, _)| *verb)
     }
@@ -116,14 +116,14 @@ impl Verb {
 /// How often something is done before a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Attempts {
-    /// So often.
+    /// At most this often.
     Times(NonZeroU32),
-    /// Again and again.
+    /// Without limit.
     Forever,
 }
 
 impl Attempts {
-    /// Tells whether it may be done once more after so many times.
+    /// Returns whether it may be done again after it was done this many times.
     pub fn allow(self, done: u32) -> bool {
         match self {
             Self::Times(times) => done < times.get(),
@@ -132,27 +132,27 @@ impl Attempts {
     }
 }
 
-/// What is to be done, and how.
+/// What to do, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Action {
-    /// What.
+    /// The action.
     pub verb: Verb,
     /// The text: typed, asked, or given as the reason.
     pub message: Option<String>,
-    /// Whether the message comes after what would be said without it, not in its place.
+    /// Whether the message is appended to the default text instead of replacing it.
     pub append: bool,
     /// The gate's command.
     pub run: Option<String>,
     /// How often; see [`Self::attempts`].
     pub attempts: Option<Attempts>,
-    /// How long it waits after one time before the next.
+    /// How long to wait before the next attempt.
     pub cooldown: Option<SignedDuration>,
     /// How long a gate may take; see [`Self::timeout`].
     pub timeout: Option<SignedDuration>,
 }
 
 impl Action {
-    /// Makes an action that is a word.
+    /// Creates an action from a verb alone.
     pub fn new(verb: Verb) -> Self {
         Self {
             verb,
@@ -165,7 +165,7 @@ impl Action {
         }
     }
 
-    /// Returns how often it is done: once, but a stop is held until a signal comes.
+    /// Returns how often it is done: once, except that a stop is blocked until a signal comes.
     pub fn attempts(&self) -> Attempts {
         self.attempts.unwrap_or(match self.verb {
             Verb::Signal => Attempts::Forever,
@@ -178,7 +178,7 @@ impl Action {
         self.timeout.unwrap_or(GATE_TIMEOUT)
     }
 
-    /// Returns what is said where `own` would be said without a message.
+    /// Returns the text to use, given the text `own` that would be used without a message.
     pub fn say(&self, own: &str) -> String {
         match &self.message {
             None => own.to_owned(),
@@ -188,16 +188,16 @@ impl Action {
     }
 }
 
-/// What is to be done about a kind of failure.
+/// What to do about a kind of failure.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ErrorRule {
-    /// The kind; any, if none is said.
+    /// The kind; any, if absent.
     pub kind: Option<FailureKind>,
     /// What to do.
     pub action: Action,
 }
 
-/// What is to be done about an agent.
+/// What to do about an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reactions {
     /// When its turn is over.
@@ -206,7 +206,7 @@ pub struct Reactions {
     pub on_prompt: Action,
     /// When it ended.
     pub on_dead: Action,
-    /// When its turn failed: the first rule for the kind counts.
+    /// When its turn failed: the first rule for the kind applies.
     pub on_error: Vec<ErrorRule>,
     /// When it wants to stop.
     pub on_stop: Action,
@@ -226,8 +226,8 @@ impl Default for Reactions {
 }
 
 impl Reactions {
-    /// Returns the rule for a failure: its number and what it says. A failure that no rule is
-    /// about is for a person.
+    /// Returns the rule for a failure: its index and its action. A failure without a rule is
+    /// escalated to a person.
     pub fn on_error(&self, kind: FailureKind) -> (usize, Action) {
         let rule = self.on_error.iter().position(|rule| rule.kind.is_none_or(|of| of == kind));
         rule.map_or_else(

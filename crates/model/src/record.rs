@@ -1,4 +1,4 @@
-//! The journal's records.
+//! The records of the journal.
 
 use std::fmt;
 
@@ -19,15 +19,16 @@ use crate::verdict::Verdict;
 
 /// The version of the journal's format.
 ///
-/// - 1: one JSON object a line, a file a day: one [`Record`] per dispatch, and one with `of` for
-///   the outcome of each hook that ran aside.
+/// - 1: one JSON object per line, one file per day: one [`Record`] per dispatch, and one with `of`
+///   for the outcome of each hook that ran in the background.
 /// - 2: numbered segments, a checksum (`sum`) at the end of each line; the payload, the reply,
-///   what was counted, the call's id; long texts in files of their own (`long`), secrets taken out
-///   (`redacted`). Everything of the first form kept its place, but for `folder` of a hook that was
-///   left out for its matcher.
+///   counted fields, the call's id; long texts in separate files (`long`), secrets redacted
+///   (`redacted`). Everything in the first format is unchanged, except for `folder` of a hook that
+///   was skipped because of its matcher.
 pub const JOURNAL_VERSION: u32 = 2;
 
-/// One line of the journal: a dispatch, or (with `of`) the outcome of a hook that ran aside.
+/// One line of the journal: a dispatch, or (with `of`) the outcome of a hook that ran in the
+/// background.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
@@ -127,7 +128,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Makes a record of version [`JOURNAL_VERSION`] with nothing but its event and place.
+    /// Creates a record of version [`JOURNAL_VERSION`] with only its id, time, host and event.
     pub fn new(id: RecordId, at: Timestamp, host: &str, event: EventKind) -> Self {
         Self {
             v: JOURNAL_VERSION,
@@ -166,9 +167,9 @@ impl Record {
         }
     }
 
-    /// Tells whether the host was told not to go on.
+    /// Returns whether the host was told not to continue.
     ///
-    /// An `ask` where nobody can be asked is one, too.
+    /// This includes an `ask` where no one can be asked.
     pub fn denies(&self) -> bool {
         let is_ask_turned_down =
             |lost: &Lost| lost.what == "ask" && lost.instead.starts_with("deny");
@@ -176,8 +177,8 @@ impl Record {
     }
 }
 
-// JSON where possible, because people look into records with `jq`; a string otherwise, because a
-// hostile payload must not make a record unreadable.
+// JSON where possible, because people inspect records with `jq`; a string otherwise, because a
+// malicious payload must not make a record unreadable.
 /// What a host sent, unchanged. In a record it is JSON, or a string if it is not valid JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -185,7 +186,7 @@ impl Record {
 pub struct Payload(String);
 
 impl Payload {
-    /// Takes a payload as it came.
+    /// Wraps a payload as it was received.
     pub fn new(bytes: &[u8]) -> Self {
         Self(lossy(bytes).into_owned())
     }
@@ -195,12 +196,12 @@ impl Payload {
         &self.0
     }
 
-    /// Adds it to a text as JSON on one line, as in a record.
+    /// Appends it to a text as JSON on one line, as in a record.
     pub fn push_json(&self, text: &mut Vec<u8>) -> serde_json::Result<()> {
         if push_compact(&self.0, text) { Ok(()) } else { serde_json::to_writer(text, self) }
     }
 
-    /// Takes the text out.
+    /// Returns the owned text.
     pub fn into_text(self) -> String {
         self.0
     }
@@ -317,9 +318,9 @@ pub struct Skipped {
 }
 
 impl Skipped {
-    /// Names a hook that was left out.
+    /// Creates the entry of a skipped hook.
     pub fn new(hook: &str, folder: impl FnOnce() -> String, why: SkipReason) -> Self {
-        // A hundred hooks that do not match are the usual case: their names have to do.
+        // A hundred hooks that do not match are common: their names are enough.
         let folder = if why.is_mismatch() { String::new() } else { folder() };
         Self { hook: hook.to_owned(), folder, why }
     }
@@ -349,7 +350,7 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
-    /// Tells whether the hook's matcher is the reason.
+    /// Returns whether the hook's matcher is the reason.
     pub fn is_mismatch(&self) -> bool {
         matches!(self, Self::Tool | Self::Pattern)
     }

@@ -313,7 +313,7 @@ pub struct RanAnyway {
 }
 
 impl RanAnyway {
-    /// Tells of the call that a record shows to have run.
+    /// Describes the call that a record shows to have run.
     pub fn of(ran: &Record, denied: RecordId) -> Self {
         Self {
             denied,

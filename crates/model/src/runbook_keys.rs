@@ -1,4 +1,5 @@
-//! The keys of a runbook, by what they are keys of: what the reader knows, and what the schema says.
+//! The keys of a runbook, grouped by the object they belong to, shared by the parser and the
+//! schema.
 
 use crate::reaction::Trigger;
 
@@ -7,28 +8,28 @@ use crate::reaction::Trigger;
 pub struct RunbookKey {
     /// The key as it is written.
     pub name: &'static str,
-    /// What it is for, where its value does not say it.
+    /// What it is for, if its value does not say so.
     pub about: Option<&'static str>,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub is_required: bool,
-    /// What may stand behind it.
+    /// The values it accepts.
     pub value: RunbookValue,
 }
 
-/// What may stand behind a key.
+/// The values that a key accepts.
 #[derive(Clone, Copy, Debug)]
 pub enum RunbookValue {
     /// A text.
     Text,
     /// A text that is a name.
     Name,
-    /// `true` or `false`; this one, if it is absent.
+    /// `true` or `false`; the default, if it has one.
     Flag(Option<bool>),
     /// One of these words.
     Words(&'static [&'static str]),
-    /// A word that has no effect any more.
+    /// A word that no longer has an effect.
     Retired(&'static str),
-    /// An object with these keys, and what it is.
+    /// An object with these keys, and its description.
     Object(&'static str, &'static [RunbookKey]),
     /// An object whose keys are names, each with such a value.
     Named(&'static RunbookValue),
@@ -36,11 +37,11 @@ pub enum RunbookValue {
     List(&'static RunbookValue),
     /// One of these.
     Either(&'static [RunbookValue]),
-    /// What the schema defines under this name.
+    /// A definition of the schema, by name.
     Defined(&'static str),
     /// Environment variables.
     Environment,
-    /// What is done when something happens to an agent.
+    /// A reaction to something that happens to an agent.
     Reaction(Trigger),
 }
 
@@ -48,23 +49,23 @@ use RunbookValue::{
     Defined, Either, Environment, Flag, List, Name, Named, Object, Reaction, Retired, Text, Words,
 };
 
-/// Of the whole.
+/// Keys of the runbook itself.
 pub const RUNBOOK: &[RunbookKey] = &[
     key("pipeline", Named(&Defined("pipeline"))).about("The pipelines, by name."),
     key("agent", Named(&Defined("agent"))).about("The agents, by name."),
 ];
-/// Of the whole, of versions to come.
+/// Keys of the runbook itself that are reserved for future versions.
 pub const LATER: &[&str] = &["queue", "worker", "cron"];
-/// What the schema defines, and under which name.
+/// The definitions of the schema, by name.
 pub const DEFINED: &[(&str, RunbookValue)] = &[
     ("pipeline", Object("A pipeline.", PIPELINE)),
     ("step", Object("A step.", STEP)),
     ("agent", Object("An agent and how it is supervised.", AGENT)),
     ("next", Either(&[Name, Object("A step.", NEXT)])),
 ];
-/// What a step's successor is, in words.
+/// The description of a step's successor.
 pub const NEXT_ABOUT: &str = "A step: its name, or an object with its name.";
-/// Of a pipeline.
+/// Keys of a pipeline.
 pub const PIPELINE: &[RunbookKey] = &[
     key("vars", Named(&Either(&[Text, Object("A variable.", VARIABLE)])))
         .about("Its variables: a default value, or an object with details."),
@@ -76,7 +77,7 @@ pub const PIPELINE: &[RunbookKey] = &[
     key("on_fail", Defined("next")),
     key("on_cancel", Defined("next")),
 ];
-/// Of a variable.
+/// Keys of a variable.
 pub const VARIABLE: &[RunbookKey] = &[
     key("default", Text).about("The default value."),
     key("required", Flag(None))
@@ -84,7 +85,7 @@ pub const VARIABLE: &[RunbookKey] = &[
     key("description", Text).about("A short description."),
 ];
 const WORKSPACE_KINDS: &[&str] = &["none", "folder", "worktree"];
-/// Of a workspace.
+/// Keys of a workspace.
 pub const WORKSPACE: &[RunbookKey] = &[
     key("kind", Words(WORKSPACE_KINDS)).required(),
     key("path", Text).about("Its folder, relative to the project."),
@@ -92,10 +93,10 @@ pub const WORKSPACE: &[RunbookKey] = &[
     key("base", Text).about("The commit or branch to start from."),
     key("keep", Flag(Some(true))).about("Whether to keep it after the pipeline completes."),
 ];
-/// Of what a person is told.
+/// Keys of the notifications.
 pub const NOTIFY: &[RunbookKey] =
     &[key("on_start", Text), key("on_done", Text), key("on_fail", Text), key("on_cancel", Text)];
-/// Of a step.
+/// Keys of a step.
 pub const STEP: &[RunbookKey] = &[
     key("name", Name).required(),
     key("run", Either(&[Text, Object("An agent.", RUN)]))
@@ -106,11 +107,11 @@ pub const STEP: &[RunbookKey] = &[
     key("on_fail", Defined("next")),
     key("on_cancel", Defined("next")),
 ];
-/// Of a step's `run`, if it is not a text.
+/// Keys of a step's `run`, if it is not a text.
 pub const RUN: &[RunbookKey] = &[key("agent", Name).required()];
-/// Of where a step leads.
+/// Keys of a step's successor.
 pub const NEXT: &[RunbookKey] = &[key("step", Name).required()];
-/// Of an agent.
+/// Keys of an agent.
 pub const AGENT: &[RunbookKey] = &[
     key("run", Text)
         .about("The command that starts it; `${prompt}` is replaced with its prompt.")

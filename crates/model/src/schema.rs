@@ -3,7 +3,7 @@
 /// A schema's short name and its text.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema {
-    /// The name, as `anyhook schema NAME` takes it.
+    /// The name, as `anyhook schema NAME` accepts it.
     pub name: &'static str,
     /// The JSON Schema.
     pub text: &'static str,
@@ -87,7 +87,7 @@ mod parts;
 #[cfg(feature = "schema")]
 mod runbook;
 
-/// The schemas made from the types.
+/// The schemas generated from the types.
 #[cfg(feature = "schema")]
 mod generated {
     use std::borrow::Cow;
@@ -216,7 +216,7 @@ mod generated {
             .collect()
     }
 
-    /// Returns what commands that change something say of it.
+    /// Returns the schemas of the output of commands that change something.
     fn of_changes() -> [(&'static str, String); 10] {
         [
             of::<AddReport>("add", "What was added", "As `anyhook add --json` prints it."),
@@ -260,7 +260,7 @@ mod generated {
         ]
     }
 
-    /// Returns what a runbook is, and what is said of it.
+    /// Returns the schemas of runbooks and of the output about them.
     fn of_runbooks() -> [(&'static str, String); 4] {
         [
             ("runbook", text(&runbook::schema())),
@@ -282,7 +282,7 @@ mod generated {
         ]
     }
 
-    /// Returns what is said of a workflow.
+    /// Returns the schemas of the output about workflows.
     fn of_workflows() -> [(&'static str, String); 7] {
         [
             of::<WorkflowCheckReport>(
@@ -323,7 +323,7 @@ mod generated {
         ]
     }
 
-    /// Returns what is said by and to the daemon.
+    /// Returns the schemas of the daemon's protocol.
     fn of_daemon() -> [(&'static str, String); 6] {
         [
             of::<Vec<AgentView>>(
@@ -359,7 +359,7 @@ mod generated {
         ]
     }
 
-    /// Returns what is said of pipelines.
+    /// Returns the schemas of pipelines.
     fn of_pipelines() -> [(&'static str, String); 4] {
         [
             of::<PipelineView>(
@@ -385,7 +385,8 @@ mod generated {
         ]
     }
 
-    /// By hand: each type has its members in one flat object, and an unknown type may have any.
+    /// Written by hand: each type has its members in one flat object, and an unknown type may have
+    /// any.
     impl JsonSchema for BusEvent {
         fn schema_name() -> Cow<'static, str> {
             "Happening".into()
@@ -416,7 +417,7 @@ mod generated {
         }
     }
 
-    /// Returns the members that one type has beside `type`.
+    /// Returns the members of one type in addition to `type`.
     fn members(name: &str, generator: &mut SchemaGenerator) -> Value {
         let message = json!({"type": "string", "description": "A message in its own words."});
         let own = match name {
@@ -495,7 +496,7 @@ mod generated {
         }))
     }
 
-    /// The schema of the forms of each file.
+    /// Returns the schema of the forms of each file.
     fn file_details() -> Value {
         let text = |about: &str| json!({"type": "string", "description": about});
         let or_null = |about: &str| json!({"type": ["string", "null"], "description": about});
@@ -528,7 +529,7 @@ mod generated {
         })
     }
 
-    /// The schema of one of an event's own fields.
+    /// Returns the schema of one of an event's own fields.
     fn field(kind: &EventKind, name: &str) -> Value {
         match name {
             "tool_input" => {

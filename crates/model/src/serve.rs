@@ -1,7 +1,8 @@
-//! What `anyhook serve --stdio` reads and writes: one JSON object a line.
+//! The protocol of `anyhook serve --stdio`: one JSON object per line.
 //!
 //! - [`ServeHello`] is the first line out.
-//! - [`ServeRequest`] is a line in; [`read`] reads it, and keeps what is for the engine as it was sent.
+//! - [`ServeRequest`] is a line in; [`read`] parses it, and keeps what is for the engine exactly as
+//!   it was sent.
 //! - [`ServeAnswer`] is a line out. Every request gets exactly one; a cancel gets none of its own.
 
 mod read;
@@ -16,7 +17,7 @@ use crate::verdict::Verdict;
 
 pub use read::{IncomingLine, ParsedRequest, RejectedLine, RequestBody, RequestContext, read};
 
-/// The protocol's number. It grows when a line changes its meaning or a key is added.
+/// The protocol version. It is incremented when a line changes its meaning or a key is added.
 ///
 /// - 1: the first.
 pub const PROTOCOL: u32 = 1;
@@ -30,11 +31,11 @@ pub const LINE_LIMIT: usize = 64 * 1024 * 1024;
 pub struct ServeHello {
     /// The program's version.
     pub anyhook: String,
-    /// The protocol's number.
+    /// The protocol version.
     pub protocol: u32,
 }
 
-/// The caller's name for a request: a number or a string, which comes back to the digit.
+/// The caller's id for a request: a number or a string, which is returned digit for digit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub struct RequestId(Value);
@@ -70,7 +71,7 @@ impl schemars::JsonSchema for RequestId {
     }
 }
 
-/// A line in: an event, an agent's own payload, or that an answer is no longer wanted.
+/// A line in: an event, an agent's own payload, or the cancellation of a request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(extend(
@@ -211,7 +212,7 @@ pub struct ServeError {
 pub enum ServeErrorCode {
     /// The line, or the event in it, is not JSON.
     NotJson,
-    /// The line is JSON, but none of the three forms.
+    /// The line is JSON, but in none of the three forms.
     NotARequest,
     /// The event has no type.
     NotAnEvent,

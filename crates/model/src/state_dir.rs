@@ -1,5 +1,5 @@
-//! Where each thing is below the state folder: the one list of names, of which
-//! `docs/reference/files.md` tells what they hold.
+//! Paths below the state folder: the one list of names; `docs/reference/files.md` describes what
+//! they contain.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub struct StateDir<'path>(&'path Path);
 macro_rules! places {
     ($($(#[$doc:meta])+ $method:ident => $path:literal;)+) => {
         impl StateDir<'_> {
-            /// Every place below the state folder; a folder ends with `/`.
+            /// Every path below the state folder; a folder ends with `/`.
             pub const PLACES: &'static [&'static str] = &[$($path),+];
 
             $(
@@ -26,46 +26,46 @@ macro_rules! places {
 places! {
     /// The journal.
     journal => "journal/";
-    /// What is remembered of each session.
+    /// The state of each session.
     sessions => "sessions/";
     /// What the user trusts: records and copies.
     trust => "trust/";
-    /// What is installed, ready to be asked.
+    /// The index of installed hooks, ready to be queried.
     index => "index/";
     /// Where hooks that cannot be read now were last known to decide.
     known => "known";
-    /// The causes of each hook's failures in a row.
+    /// The causes of each hook's consecutive failures.
     failures => "failures/";
-    /// There while a guard whose failure blocks is installed.
+    /// Exists while a guard that blocks on failure is installed.
     guarded => "guarded/";
     /// The `PATH` that guards get.
     guard_path => "guard-path";
-    /// What a person accepted in sessions that had begun before.
+    /// What a person accepted for sessions that had already started.
     accepted => "accepted";
-    /// Alarms that no session was told of yet.
+    /// Alarms that were not reported to any session yet.
     alarms => "alarms.jsonl";
     /// What `install` changed in agents' settings.
     installed => "installed/";
-    /// Hooks that `remove` took away.
+    /// Hooks that `remove` removed.
     removed => "removed/";
-    /// Where pipelines work that name no path.
+    /// The workspaces of pipelines that name no path.
     workspaces => "workspaces/";
     /// The projects with a workflow.
     workflows => "workflows/";
-    /// The daemon's.
+    /// The daemon's files.
     daemon => "daemon/";
-    /// What the daemon wants of the hook processes of the agents it started.
+    /// The daemon's directives to the hook processes of the agents it started.
     agents => "daemon/agents/";
-    /// Notices and what became of them.
+    /// Notices and the results of their delivery.
     notices => "daemon/notices/";
-    /// The pipelines' own folders.
+    /// The folders of pipelines.
     pipelines => "daemon/pipelines/";
     /// Sockets of agents' sessions.
     run => "daemon/run/";
 }
 
 impl<'path> StateDir<'path> {
-    /// Names the state folder. Nothing is looked at or made.
+    /// Wraps the path of the state folder. Nothing is read or created.
     pub fn new(state: &'path Path) -> Self {
         Self(state)
     }
@@ -93,8 +93,8 @@ mod tests {
         assert!(!state.journal().to_str().unwrap().ends_with('/'), "its name is used as it is");
     }
 
-    /// The table "State" of the page names each place, or something below it, and nothing else; the
-    /// workflows' is told with the workflows.
+    /// The table "State" of the page names each path, or something below it, and nothing else; that
+    /// of the workflows is described with the workflows.
     #[test]
     fn the_page_about_files_tells_of_every_place() {
         let page = include_str!("../../../docs/reference/files.md");

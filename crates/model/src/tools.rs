@@ -1,9 +1,9 @@
-//! The canonical tools: one name for what every agent calls differently.
+//! The canonical tools: one name for what every agent names differently.
 //!
 //! Matchers and events may use any agent's own name, in any case. The tables that translate whole
-//! calls belong to the hosts; here is only what a matcher needs. Agents' own names in it are made
-//! from the hosts by `cargo xtask generate`: the engine reads HOOK.md files by them, and does not
-//! depend on the hosts.
+//! calls belong to the hosts; here is only what a matcher needs. The agents' own names in it are
+//! generated from the hosts by `cargo xtask generate`: the engine needs them to parse HOOK.md
+//! files, and does not depend on the hosts.
 
 use serde_json::Value;
 
@@ -16,14 +16,14 @@ pub struct CanonicalTool {
     pub name: &'static str,
     /// What it does, for people.
     pub what: &'static str,
-    /// Its fields, as far as agents share them.
+    /// Its fields that agents have in common.
     pub fields: &'static [&'static str],
     /// Fields that name a file or folder, in every agent's spelling, the canonical ones first.
     pub paths: &'static [&'static str],
-    /// The agents' own names of the whole tool, and whose they are.
+    /// The agents' own names for the whole tool, each with its agent.
     pub names: &'static [(&'static str, &'static str)],
-    /// The agents' own names of special forms of it: they count as the tool, but in a matcher they
-    /// stand for themselves alone.
+    /// The agents' own names for special forms of it: they count as the tool, but in a matcher each
+    /// stands only for itself.
     pub special: &'static [(&'static str, &'static str)],
 }
 
@@ -135,12 +135,11 @@ pub const TOOLS: &[CanonicalTool] = &[
     },
 ];
 
-/// Tools of the supported agents that are none of the canonical ones; what they do is in the host's
-/// own table.
+/// Tools of the supported agents that are not canonical; what they do is in the host's own table.
 pub use crate::agent_names::OTHER_TOOLS;
 
-/// The last words of names of fields in which a tool that no table knows carries a command, such as
-/// `cmd`, `bash_command` and `shellScript`.
+/// The last words of the names of fields in which an unknown tool carries a command, such as `cmd`,
+/// `bash_command` and `shellScript`.
 const COMMAND_WORDS: [&str; 11] = [
     "command",
     "commands",
@@ -154,14 +153,14 @@ const COMMAND_WORDS: [&str; 11] = [
     "shell",
     "argv",
 ];
-/// The same for words that mean a command only by themselves.
+/// Field names that mean a command only as a whole.
 const COMMAND_NAMES: [&str; 1] = ["code"];
-/// Fields that name a program, and those with its arguments: together they are a command.
+/// Fields that name a program, and fields with its arguments: together they are a command.
 const PROGRAM_NAMES: [&str; 4] = ["program", "executable", "binary", "exe"];
 const ARGUMENT_NAMES: [&str; 4] = ["args", "arguments", "argv", "parameters"];
 
-/// The last words of names of fields that name a file or a folder, such as `path`, `notebook_path`
-/// and `filePath`.
+/// The last words of the names of fields that name a file or a folder, such as `path`,
+/// `notebook_path` and `filePath`.
 const PATH_WORDS: [&str; 21] = [
     "path",
     "paths",
@@ -186,8 +185,8 @@ const PATH_WORDS: [&str; 21] = [
     "uri",
 ];
 
-/// Tells whether the last word of a field's name is this one, in any case: `_`, `-` and a capital
-/// letter begin a word.
+/// Returns whether the last word of a field's name is this one, in any case: `_`, `-` and a capital
+/// letter start a word.
 fn ends_with_word(name: &str, word: &str) -> bool {
     let Some(start) = name.len().checked_sub(word.len()) else { return false };
     let (name, word) = (name.as_bytes(), word.as_bytes());
@@ -219,10 +218,10 @@ pub fn find(name: &str) -> Option<&'static CanonicalTool> {
     })
 }
 
-/// Returns the canonical names a call also goes by, beside its own, whatever agent it is of.
+/// Returns the canonical names of a call in addition to its own, whatever agent it comes from.
 ///
 /// A tool that is in some agent's table and carries a command in a field that the table does not
-/// know is no less a command: an agent of another kind may have a tool of that name.
+/// know still counts as a command: another agent may have a tool of that name.
 pub fn also_known_as(name: &str, input: &Value) -> &'static [&'static str] {
     if !OTHER_TOOLS.contains(&name) {
         return unlisted(name, input);
@@ -233,11 +232,11 @@ pub fn also_known_as(name: &str, input: &Value) -> &'static [&'static str] {
 
 const SHELL: &[&str] = &["Shell"];
 
-/// Returns the canonical names a call also goes by whose tool is in no table of its host.
+/// Returns the further canonical names of a call whose tool is in no table of its host.
 ///
-/// A name that is an agent's own is the tool it names. A tool that no table knows and whose input
-/// carries a command counts as `Shell`: a guard of commands must see it. A move writes one file and
-/// deletes another.
+/// A name that is an agent's own is the tool it names. An unknown tool whose input carries a
+/// command counts as `Shell`: a guard of commands must see it. A move writes one file and deletes
+/// another.
 pub fn unlisted(name: &str, input: &Value) -> &'static [&'static str] {
     if name == "Shell" {
         return &[];
@@ -256,7 +255,7 @@ pub fn unlisted(name: &str, input: &Value) -> &'static [&'static str] {
     if carries_command(input, None) { SHELL } else { &[] }
 }
 
-/// Tells whether an input carries a command, however deep; `own` is a field that never is one.
+/// Returns whether an input carries a command, however deep; `own` is a field that never is one.
 fn carries_command(input: &Value, own: Option<&str>) -> bool {
     let mut stack = vec![input];
     while let Some(value) = stack.pop() {
@@ -285,8 +284,8 @@ fn carries_command(input: &Value, own: Option<&str>) -> bool {
     false
 }
 
-/// Tells whether a command or its arguments are a list or an object somewhere in an input: whatever is
-/// left out of one is part of the command.
+/// Returns whether a command or its arguments are a list or an object somewhere in an input:
+/// whatever is omitted from one is part of the command.
 pub fn has_command_in_parts(input: &Value) -> bool {
     let mut stack = vec![input];
     while let Some(value) = stack.pop() {
@@ -307,7 +306,7 @@ pub fn has_command_in_parts(input: &Value) -> bool {
     false
 }
 
-/// Tells whether there is a text in a value that is not empty.
+/// Returns whether a value contains a text that is not empty.
 fn has_text(value: &Value) -> bool {
     let mut stack = vec![value];
     while let Some(value) = stack.pop() {
@@ -322,7 +321,7 @@ fn has_text(value: &Value) -> bool {
 }
 
 /// Returns the commands of an input that are given in parts, as one line each: lists of words, and
-/// commands whose arguments are in a field of their own. A pattern is written for a line.
+/// commands whose arguments are in a separate field. Patterns are written for a line.
 pub fn command_lines(input: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     let mut stack = vec![input];
@@ -372,7 +371,7 @@ fn words(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the paths that a call's input names, by the fields of its tool.
+/// Returns the paths that a call's input names, according to the fields of its tool.
 pub fn paths<'input>(name: &str, input: &'input Value) -> Vec<&'input str> {
     let Some(tool) = find(name).filter(|tool| !tool.paths.is_empty()) else { return Vec::new() };
     tool.paths.iter().filter_map(|field| input.get(field)?.as_str()).collect()
@@ -381,15 +380,15 @@ pub fn paths<'input>(name: &str, input: &'input Value) -> Vec<&'input str> {
 /// The paths that fields of an input seem to name.
 #[derive(Debug, Default)]
 pub struct SeemingPaths<'input> {
-    /// As they are written.
+    /// The paths as written.
     pub texts: Vec<&'input str>,
     /// Whether some are in a list, which may be long.
     pub is_list: bool,
 }
 
-/// Returns what is in fields whose names are those of paths, however deep, whatever the tool is.
+/// Returns the values of fields with names that suggest paths, however deep, for any tool.
 ///
-/// Of a canonical tool that has no paths nothing is one: `source` of a web search is no file.
+/// A canonical tool without paths has none: `source` of a web search is not a file.
 pub fn seeming_paths<'input>(name: &str, input: &'input Value) -> SeemingPaths<'input> {
     let mut found = SeemingPaths::default();
     if find(name).is_some_and(|tool| tool.paths.is_empty() && tool.name != "Mcp") {
@@ -402,13 +401,13 @@ pub fn seeming_paths<'input>(name: &str, input: &'input Value) -> SeemingPaths<'
                 found.texts.push(text.strip_prefix("file://").unwrap_or(text));
                 found.is_list |= is_in_list;
             }
-            // The last comes first from the stack.
+            // Reversed, because the stack is last-in, first-out.
             Value::Array(items) => {
                 stack.extend(items.iter().rev().map(|item| (item, is_path, true)));
             }
             Value::Object(fields) => {
                 stack.extend(fields.iter().rev().filter_map(|(name, value)| {
-                    // A single one is a search's filter of names.
+                    // A single value is a search's filter of names.
                     let is_include = value.is_array() && name.eq_ignore_ascii_case("include");
                     let is_path = is_include || is_path_field(name);
                     let is_worth = is_path || is_container(value);
@@ -421,14 +420,14 @@ pub fn seeming_paths<'input>(name: &str, input: &'input Value) -> SeemingPaths<'
     found
 }
 
-/// Tells whether JSON text may hold a field whose name is that of a path or of a command. Linear, and
-/// without reading any of it into memory.
+/// Returns whether JSON text may contain a field with a name that suggests a path or a command.
+/// Linear, and without parsing any of it into memory.
 pub fn may_have_telling_field(json: &str) -> bool {
     let mut rest = json;
     while let Some((before, after)) = rest.split_once(':') {
         let key = before.trim_end().strip_suffix('"').and_then(|text| text.rsplit('"').next());
         let is_telling = |key: &str| {
-            // An escape may be any letter.
+            // An escape may stand for any letter.
             key.contains('\\')
                 || key.eq_ignore_ascii_case("include")
                 || is_path_field(key)
@@ -444,14 +443,14 @@ pub fn may_have_telling_field(json: &str) -> bool {
     false
 }
 
-/// Returns whether any supported agent has a tool of this name, or might: an MCP server's.
+/// Returns whether any supported agent has a tool of this name, or may have: an MCP server's.
 pub fn is_known(name: &str) -> bool {
     find(name).is_some()
         || OTHER_TOOLS.iter().any(|other| other.eq_ignore_ascii_case(name))
         || name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("mcp_"))
 }
 
-/// Returns every name of every tool: for a hint at what was meant.
+/// Returns every name of every tool, for suggestions.
 pub fn all_names() -> impl Iterator<Item = &'static str> {
     TOOLS.iter().flat_map(|tool| {
         let own = tool.names.iter().chain(tool.special).map(|(name, _)| *name);
@@ -615,7 +614,7 @@ mod tests {
         }
         assert_eq!(also_known_as("Frobnicate", &deep), ["Shell"]);
         assert_eq!(seeming_paths("Frobnicate", &deep).texts, ["a"]);
-        // Dropping it level by level would need as deep a stack.
+        // Dropping it would recurse level by level, and overflow the stack.
         std::mem::forget(deep);
     }
 }

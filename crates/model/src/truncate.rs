@@ -1,21 +1,21 @@
-//! Text cut to a length, always between two characters.
+//! Truncates text to a maximum length, always between two characters.
 
-/// Returns at most so many bytes of a text's beginning.
+/// Returns the beginning of a text, at most this many bytes.
 pub fn first_bytes(text: &str, most: usize) -> &str {
     let mut end = most.min(text.len());
-    // From Rust 1.91 on this is `str::floor_char_boundary`.
+    // From Rust 1.91 on, this is `str::floor_char_boundary`.
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     &text[..end]
 }
 
-/// Returns at most so many characters of a text's beginning.
+/// Returns the beginning of a text, at most this many characters.
 pub fn first_chars(text: &str, most: usize) -> &str {
     text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Returns at most so many characters of a text, and `…` if there were more.
+/// Returns at most this many characters of a text, with `…` at the end if there were more.
 pub fn ellipsized(text: &str, most: usize) -> String {
     let kept = first_chars(text, most);
     if kept.len() == text.len() { text.to_owned() } else { format!("{kept}…") }

@@ -1,4 +1,4 @@
-//! What all hooks say together.
+//! The combined verdict of all hooks of an event.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,12 +57,12 @@ pub struct Failure {
 }
 
 impl Verdict {
-    /// Tells whether the operation must not go on.
+    /// Returns whether the operation must not continue.
     pub fn is_block(&self) -> bool {
         self.effect == Some(Effect::Deny)
     }
 
-    /// Tells whether there is nothing for the host to do or show.
+    /// Returns whether there is nothing for the host to do or show.
     pub fn is_silent(&self) -> bool {
         self.effect.is_none() && self.input.is_none() && self.context.is_none()
     }
@@ -76,7 +76,7 @@ impl Verdict {
         }
     }
 
-    /// Adds the verdict on a later event of the same payload. A deny wins, then an ask.
+    /// Merges the verdict on a later event of the same payload. A deny wins, then an ask.
     pub fn join(&mut self, later: Self) {
         if later.effect > self.effect {
             self.id = later.id.or(self.id.take());
@@ -94,7 +94,7 @@ impl Verdict {
         self.warnings.extend(later.warnings);
     }
 
-    /// Joins a text to the context with a blank line between.
+    /// Appends a text to the context, separated by a blank line.
     pub fn add_context(&mut self, more: Option<String>) {
         let Some(more) = more.filter(|text| !text.trim().is_empty()) else { return };
         match &mut self.context {

@@ -1,4 +1,4 @@
-//! Test cases of hooks: the files of their `tests` folder, each tried in a scratch project.
+//! Runs the test cases of hooks: the files of their `tests` folder, each in a scratch project.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -83,7 +83,8 @@ pub fn test(engine: &Engine, hook: &Hook, path: &Path) -> Result<TestedCase, Rep
         .iter()
         .map(|(name, value)| (name.into(), fill_in(value, &project).into()))
         .collect();
-    // A case fires its event at the hook, trusted or not, replaced or not: it was asked for.
+    // A case runs its hook explicitly, so it does not matter whether the hook is trusted or
+    // overridden.
     let hook = Hook { trust: Trust::NotNeeded, ..hook.clone() };
     if let Some(fault) = hook.fault() {
         tested.faults.push(format!("the hook cannot run: {}", fault.message));
@@ -122,7 +123,7 @@ fn lay_out(project: &Path, name: &str, file: &CaseFile) -> Result<(), ReplayErro
     fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(unusable(&path))
 }
 
-/// Fills in `${PROJECT}` and `${NAME}` of our own environment.
+/// Expands `${PROJECT}`, and `${NAME}` from our own environment.
 fn fill_in(value: &str, project: &Path) -> String {
     let mut filled = String::new();
     let mut rest = value;
@@ -142,7 +143,7 @@ fn fill_in(value: &str, project: &Path) -> String {
     filled + rest
 }
 
-/// Writes down what is not as the case expects.
+/// Records the differences from what the case expects.
 fn compare(case: &Case, finished: &FinishedDispatch, project: &Path, faults: &mut Vec<String>) {
     let expect = &case.expect;
     let run = finished.runs.first();
@@ -150,7 +151,7 @@ fn compare(case: &Case, finished: &FinishedDispatch, project: &Path, faults: &mu
     let found = match run {
         None => ExpectedDecision::Skipped,
         Some(run) if run.failure.is_some() => ExpectedDecision::Failed,
-        // What an async hook says does not count, so it has no opinion.
+        // The output of an async hook is ignored, so it has no opinion.
         Some(_) if finished.verdict.effect.is_none() && !run.is_some_and(|run| run.shadow) => {
             ExpectedDecision::None
         }

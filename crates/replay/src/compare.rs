@@ -1,4 +1,4 @@
-//! What would change: what was said against what would be said. Pure.
+//! Compares the recorded verdicts with those of a replay. Pure.
 
 use std::collections::HashSet;
 
@@ -15,25 +15,25 @@ enum VerdictChange {
     Nothing,
     NewBlock,
     NewAllow,
-    /// Something else is said: what.
+    /// Something else is different: what.
     Other(&'static str),
 }
 
-/// What came of one event.
+/// The result of replaying one event.
 #[derive(Debug)]
 pub struct JudgedEvent {
     event: ReplayedEvent,
     is_due: bool,
     is_redacted: bool,
-    /// How a hook failed, here and now.
+    /// How a hook failed in the replay.
     failure: Option<String>,
-    /// Whether none of the hooks had failed then.
+    /// Whether none of the hooks had failed in the original run.
     was_sound: bool,
     change: VerdictChange,
     times: Vec<u64>,
 }
 
-/// Compares what was said with what would be said.
+/// Compares the original verdict with the replayed one.
 pub fn judge(
     item: &PastEvent,
     finished: &FinishedDispatch,
@@ -54,7 +54,7 @@ pub fn judge(
     }
 }
 
-/// Counts and sorts what came of it.
+/// Counts and sorts the results.
 pub fn sum_up(judged: impl Iterator<Item = JudgedEvent>, report: &mut ReplayReport) {
     let mut times = Vec::new();
     for one in judged {
@@ -74,7 +74,7 @@ pub fn sum_up(judged: impl Iterator<Item = JudgedEvent>, report: &mut ReplayRepo
             continue;
         }
         match one.change {
-            // One that fails only here has not said the same.
+            // A hook that fails only in the replay has not returned the same verdict.
             VerdictChange::Nothing if fails_anew => {}
             VerdictChange::Nothing => report.same += 1,
             VerdictChange::NewBlock => report.new_blocks.push(event),
@@ -91,7 +91,7 @@ fn was_run(item: &PastEvent, names: &HashSet<String>) -> bool {
     item.record.as_ref().is_some_and(|record| own_runs(record, names).next().is_some())
 }
 
-/// Returns the runs of the hooks that are tried, as they were then.
+/// Returns the original runs of the hooks under test.
 fn own_runs<'record>(
     record: &'record Record,
     names: &'record HashSet<String>,
@@ -125,7 +125,7 @@ fn change(
 ) -> VerdictChange {
     let now = &finished.verdict;
     let Some(record) = record else {
-        // A transcript does not tell what was said; what is there has happened.
+        // A transcript does not record verdicts; every call in it was executed.
         return if now.is_block() { VerdictChange::NewBlock } else { VerdictChange::Nothing };
     };
     let by_us = record.verdict.by.as_ref().is_some_and(|by| names.contains(by));
@@ -141,13 +141,13 @@ fn change(
             }
             _ => VerdictChange::Nothing,
         },
-        // Somebody else blocked it; what we said before that may still differ.
+        // Another hook blocked it; what ours returned before that may still differ.
         (true, true) => VerdictChange::Nothing,
         (true | false, false) => other_change(record, finished, names),
     }
 }
 
-/// Compares what the tried hooks said, where neither is a block.
+/// Compares what the hooks under test returned, where neither is a block.
 fn other_change(
     record: &Record,
     finished: &FinishedDispatch,
@@ -155,7 +155,7 @@ fn other_change(
 ) -> VerdictChange {
     let then: Vec<&RunRecord> = own_runs(record, names).collect();
     if record.denies() && then.is_empty() {
-        // It was blocked before we were asked.
+        // It was blocked before our hooks ran.
         return VerdictChange::Nothing;
     }
     let counts = |run: &&RunRecord| run.failure.is_none();
@@ -163,7 +163,7 @@ fn other_change(
     let strongest = |runs: &[&RunRecord]| -> Option<Effect> {
         runs.iter().filter(|run| counts(run)).filter_map(|run| run.decision.effect).max()
     };
-    // What a shadow hook said counted for nothing.
+    // The output of a shadow hook had no effect.
     let counted: Vec<&RunRecord> = then.iter().copied().filter(|run| !run.shadow).collect();
     if strongest(&counted) != strongest(&now) {
         return VerdictChange::Other(match strongest(&now) {

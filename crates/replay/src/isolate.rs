@@ -1,9 +1,9 @@
-//! Keeps what is tried away from everything real: the command is run again in a world of its own.
+//! Isolates a replay from everything real: the command is run again in a sandbox.
 //!
-//! On Linux `unshare` (of util-linux) makes new namespaces, for a user other than root together
-//! with a user namespace. There every file system is read-only but a scratch folder in memory,
-//! `/run` with its sockets is empty, and the only network device is a loopback that is down. Of the
-//! environment only what a program needs is left: no tokens, no agents, no desktop.
+//! On Linux `unshare` (of util-linux) creates new namespaces, for a user other than root together
+//! with a user namespace. There every file system is read-only except for a scratch folder in
+//! memory, `/run` with its sockets is empty, and the only network device is a loopback that is
+//! down. Only the variables that a program needs are kept: no tokens, no agents, no desktop.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,7 +14,7 @@ use anyhook_model::exit_code;
 
 use crate::ReplayError;
 
-/// How much is left to the hooks.
+/// What the hooks may still access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IsolationOptions {
     /// The network.
@@ -23,7 +23,7 @@ pub struct IsolationOptions {
     pub all: bool,
 }
 
-/// Variables that are handed on.
+/// Variables that are passed on.
 const VARIABLES: [&str; 16] = [
     "PATH",
     "HOME",
@@ -43,7 +43,8 @@ const VARIABLES: [&str; 16] = [
     "RUST_BACKTRACE",
 ];
 
-/// Makes the world and starts the program in it. `$1` is the scratch folder, the rest the program.
+/// Sets up the sandbox and starts the program in it. `$1` is the scratch folder, the rest the
+/// program.
 const WORLD: &str = r#"
 scratch=$1
 shift
@@ -59,7 +60,8 @@ mount -t tmpfs tmpfs /run 2>/dev/null || true
 exec "$@"
 "#;
 
-/// Runs the command again with these arguments, apart from everything real. Returns its exit code.
+/// Runs the command again with these arguments, isolated from everything real. Returns its exit
+/// code.
 pub fn run_again(arguments: &[OsString], leave: IsolationOptions) -> Result<u8, ReplayError> {
     let program = std::env::current_exe()?;
     let scratch = tempfile::Builder::new().prefix("anyhook-replay-").tempdir()?;
@@ -103,7 +105,7 @@ fn way(leave: IsolationOptions) -> Result<Vec<&'static str>, ReplayError> {
     Err(cannot(&why))
 }
 
-/// Makes sure, from the inside, that nothing in a folder can be changed.
+/// Verifies, from inside the sandbox, that nothing in a folder can be changed.
 pub fn check(folder: &Path) -> Result<(), ReplayError> {
     match tempfile::NamedTempFile::new_in(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Ok(()),

@@ -1,8 +1,8 @@
-//! Hooks tried without consequences: on events of the past, and on their test cases.
+//! Runs hooks without side effects: on past events, and on their test cases.
 //!
-//! - `past` and `source`: what a journal or a transcript still knows of an event;
-//! - `isolate`: a world in which nothing real can be changed; `try_out`: the hooks run in it;
-//! - `compare`: what would be said against what was said;
+//! - `journal_replay` and `source`: what a journal or a transcript still knows of an event;
+//! - `isolate`: a sandbox in which nothing real can be changed; `sandbox_run`: the hooks run in it;
+//! - `compare`: the verdicts of the replay against the original ones;
 //! - `cases`: the cases in a hook's `tests` folder.
 
 pub mod cases;
@@ -22,7 +22,7 @@ use anyhook_model::report::ReplayReport;
 use crate::isolate::IsolationOptions;
 use crate::source::PastEvents;
 
-/// Why hooks could not be tried.
+/// Why hooks could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The journal cannot be read.
@@ -53,10 +53,10 @@ pub enum ReplayError {
         /// Where transcripts are.
         place: &'static str,
     },
-    /// No agent writes transcripts that we read.
+    /// No known agent writes transcripts that can be read.
     #[error("no agent with readable transcripts is supported")]
     NoTranscripts,
-    /// There is no world apart on this machine.
+    /// Sandboxes are not available on this machine.
     #[error("cannot sandbox the replay on this machine: {0}")]
     NotProtected(String),
     /// A case names a file outside its scratch project.
@@ -70,13 +70,13 @@ pub enum ReplayError {
         /// The reason.
         cause: io::Error,
     },
-    /// A scratch folder cannot be made, or a program not be started.
+    /// A scratch folder cannot be created, or a program cannot be started.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Tries hooks on the events of the past, so many payloads side by side, and compares. `progress` is
-/// told how many payloads are done.
+/// Runs hooks on past events, several payloads in parallel, and compares. `progress` is called with
+/// the number of payloads processed.
 pub fn replay(
     hooks: Vec<Hook>,
     past: PastEvents,

@@ -1,4 +1,4 @@
-//! Sends events through hooks, side by side, each in a scratch folder of its own.
+//! Runs hooks on past events in parallel, each event in its own scratch folder.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -17,8 +17,8 @@ use crate::ReplayError;
 use crate::compare::{JudgedEvent, judge};
 use crate::source::{PastEvent, PastPayload};
 
-/// Tries the hooks on the events of every payload, and says how many payloads are done; the results come in the order of the payloads,
-/// none for one that cannot be had again.
+/// Runs the hooks on the events of every payload, and reports how many payloads are processed; the
+/// results are in the order of the payloads, `None` for one that cannot be reconstructed.
 pub fn all(
     hooks: Vec<Hook>,
     payloads: &[PastPayload],
@@ -39,7 +39,7 @@ pub fn all(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(payload) = payloads.get(index) else { break };
-                    // Events are had again one payload at a time: they may be large.
+                    // Events are reconstructed one payload at a time: they may be large.
                     let judged = payload.items(journal.as_ref()).map(|items| {
                         items.iter().map(|item| one(&engine, installed, names, item)).collect()
                     });
@@ -52,7 +52,7 @@ pub fn all(
         drop(sender);
         let mut results: Vec<Option<Vec<JudgedEvent>>> = payloads.iter().map(|_| None).collect();
         let mut done = 0;
-        // Taken by value: an error ends the work of all.
+        // Consumed by value: an error stops all workers.
         for (index, result) in receiver {
             results[index] = result?;
             done += 1;
@@ -62,7 +62,7 @@ pub fn all(
     })
 }
 
-/// Tries the hooks on one event, and compares.
+/// Runs the hooks on one event, and compares.
 fn one(
     engine: &Engine,
     installed: &InstalledHooks,
@@ -99,7 +99,7 @@ fn run(
     Ok(finished)
 }
 
-/// Returns variables that keep a script from the person's own files.
+/// Returns variables that keep a script away from the person's own files.
 fn home_variables(folder: &Path) -> Vec<(OsString, OsString)> {
     let inner = |name: &str| folder.join(name).into_os_string();
     [

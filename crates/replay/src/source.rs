@@ -1,4 +1,4 @@
-//! Where the events of the past come from.
+//! Sources of past events: the journal and agents' transcripts.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::{ReplayError, journal_replay};
 
-/// The events of the past.
+/// Past events.
 #[derive(Debug)]
 pub struct PastEvents {
     /// What hosts sent, oldest first.
@@ -25,7 +25,7 @@ pub struct PastEvents {
     pub problems: Vec<String>,
 }
 
-/// What a host sent at once: one or more events.
+/// What a host sent in one call: one or more events.
 #[derive(Debug)]
 pub enum PastPayload {
     /// Its records, in order; the first has the payload.
@@ -34,18 +34,18 @@ pub enum PastPayload {
     Transcribed(Vec<PastEvent>),
 }
 
-/// One event of the past.
+/// One past event.
 #[derive(Clone, Debug)]
 pub struct PastEvent {
-    /// What to call it.
+    /// Its id, as shown to the user.
     pub id: String,
-    /// The event, as it came.
+    /// The event as it was received.
     pub event: Event,
-    /// What was made of it; none if nobody wrote that down.
+    /// Its journal record; `None` if there is none.
     pub record: Option<Record>,
 }
 
-/// Takes the newest events from the journal.
+/// Reads the newest events from the journal.
 pub fn of_journal(
     journal: &Journal,
     since: Timestamp,
@@ -54,7 +54,7 @@ pub fn of_journal(
 ) -> Result<PastEvents, ReplayError> {
     let at_fault = |cause| ReplayError::Journal { folder: journal.folder().to_owned(), cause };
     let limit = if limit == 0 { usize::MAX } else { limit };
-    // The records of one payload are written at once, so they stand one after another.
+    // The records of one payload are written at once, so they are consecutive.
     let mut payloads: VecDeque<Vec<Record>> = VecDeque::new();
     let (mut events, mut left_out) = (0, 0);
     let mut reader = journal.reader_since(since).map_err(at_fault)?;
@@ -87,7 +87,7 @@ pub fn of_journal(
 }
 
 impl PastPayload {
-    /// Returns how many events it is.
+    /// Returns the number of events.
     pub fn count(&self) -> usize {
         match self {
             Self::Journaled(records) => records.len(),
@@ -95,7 +95,7 @@ impl PastPayload {
         }
     }
 
-    /// Returns its events with their records; none if it cannot be had again.
+    /// Returns its events with their records; `None` if it cannot be reconstructed.
     pub fn items(&self, journal: Option<&Journal>) -> Option<Vec<PastEvent>> {
         let records = match self {
             Self::Transcribed(items) => return Some(items.clone()),
@@ -107,9 +107,9 @@ impl PastPayload {
         let first = restored.first()?;
         let (events, redacted) = (journal_replay::events(first).ok()?, first.redacted.clone());
         let items = events.into_iter().zip(restored).map(|(mut event, mut record)| {
-            // An event that was called otherwise is one that only the engine could tell.
+            // An event with a different kind is one that only the engine could recognize.
             event.kind = record.event.clone();
-            // What was taken out of the payload is missing in each of its events.
+            // What was redacted in the payload is missing in each of its events.
             record.redacted.extend(redacted.iter().cloned());
             PastEvent { id: record.id.to_string(), event, record: Some(record) }
         });
@@ -118,7 +118,7 @@ impl PastPayload {
 }
 
 impl PastEvent {
-    /// Returns the event as it was when the first of these hooks had its turn.
+    /// Returns the event as it was when the first of these hooks ran.
     pub fn event_at_turn_of(&self, is_tried: impl Fn(&str) -> bool) -> Event {
         let mut event = self.event.clone();
         let (Some(record), Some(tool)) = (&self.record, &mut event.tool) else { return event };
@@ -136,12 +136,12 @@ impl PastEvent {
     }
 }
 
-/// The agent whose transcripts can be read, and how.
+/// Returns the agent whose transcripts can be read, and how.
 fn transcriber() -> Option<(&'static HostSpec, TranscriptReader)> {
     AGENTS.into_iter().find_map(|agent| Some((agent, agent.transcript?)))
 }
 
-/// Takes the newest events from an agent's transcript, and from those of its subagents.
+/// Reads the newest events from an agent's transcript, and from those of its subagents.
 pub fn of_transcript(path: &Path, limit: usize) -> Result<PastEvents, ReplayError> {
     let (agent, reader) = transcriber().ok_or(ReplayError::NoTranscripts)?;
     let place = reader.place;

@@ -1,4 +1,4 @@
-//! Work that nobody waits for: counted, bounded, waited for at the end, cancelled, never leaked.
+//! Background tasks: counted, bounded, awaited at shutdown, cancelled, never leaked.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use tokio::task::AbortHandle;
 pub(crate) use crate::registry::RegistryFull;
 use crate::registry::TaskRegistry;
 
-/// So many tasks may run aside at once, unless said otherwise.
+/// The default limit of concurrent background tasks.
 pub(crate) const MOST: usize = 1024;
 
-/// Tasks that run aside.
+/// Tasks that run in the background.
 ///
 /// Dropping it cancels them: nothing outlives its owner.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Background {
         Self { registry: Arc::new(TaskRegistry::new(most)) }
     }
 
-    /// Starts a task aside.
+    /// Starts a task in the background.
     pub(crate) fn spawn(
         &self,
         task: impl Future<Output = ()> + Send + 'static,
@@ -46,7 +46,7 @@ impl Background {
         self.registry.len()
     }
 
-    /// Tells whether none runs.
+    /// Returns whether none runs.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! Calling somebody else's function: with a time limit, and so that a panic is a value.
+//! Calls foreign functions with a time limit, and turns a panic into a value.
 
 use std::any::Any;
 use std::future::Future;
@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// How a call went wrong that came to no end of its own.
+/// Why a call did not return.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CallError {
     /// It panicked.
@@ -35,7 +35,7 @@ where
 }
 
 impl CallError {
-    /// Takes the words of a panic.
+    /// Extracts the message of a panic.
     pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
@@ -43,7 +43,7 @@ impl CallError {
     }
 }
 
-/// A future whose panic is a value.
+/// A future whose panic becomes a value.
 struct Caught<F>(Pin<Box<F>>);
 
 impl<F: Future> Future for Caught<F> {
@@ -51,7 +51,7 @@ impl<F: Future> Future for Caught<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let future = self.0.as_mut();
-        // After a panic the future is dropped and never asked again.
+        // After a panic the future is dropped and never polled again.
         match catch_unwind(AssertUnwindSafe(|| future.poll(context))) {
             Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
             Ok(Poll::Pending) => Poll::Pending,

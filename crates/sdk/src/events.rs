@@ -1,4 +1,4 @@
-//! A method for each event: what an agent tells its hooks.
+//! The methods that report an agent's events to its hooks: one per event.
 
 use anyhook_engine::now;
 use anyhook_model::{Event, EventKind, ToolCall, Verdict};
@@ -8,15 +8,15 @@ use crate::hooks::Hooks;
 
 /// The end of an agent's turn.
 ///
-/// A text alone is the final message.
+/// A plain text is the final message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stop {
-    /// What the agent said at last.
+    /// The agent's final message.
     pub final_message: String,
     /// Why it stops: `no_tool_calls`, `tool_rejected` or `max_steps`.
     pub reason: Option<String>,
-    /// How many tools it called in this turn; counted by anyhook if it is not told.
+    /// How many tools it called in this turn; counted by anyhook if it is not given.
     pub steps: Option<u64>,
 }
 
@@ -26,13 +26,13 @@ impl Stop {
         Self { final_message: final_message.into(), reason: None, steps: None }
     }
 
-    /// Says why the agent stops.
+    /// Sets why the agent stops.
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }
 
-    /// Says how many tools it called.
+    /// Sets how many tools it called.
     pub fn steps(mut self, steps: u64) -> Self {
         self.steps = Some(steps);
         self
@@ -67,7 +67,7 @@ pub struct Subagent {
     pub name: String,
     /// What kind of agent it is.
     pub kind: Option<String>,
-    /// What it is to do.
+    /// Its task.
     pub task: Option<String>,
 }
 
@@ -77,13 +77,13 @@ impl Subagent {
         Self { name: name.into(), kind: None, task: None }
     }
 
-    /// Says what kind of agent it is.
+    /// Sets what kind of agent it is.
     pub fn kind(mut self, kind: impl Into<String>) -> Self {
         self.kind = Some(kind.into());
         self
     }
 
-    /// Says what it is to do.
+    /// Sets its task.
     pub fn task(mut self, task: impl Into<String>) -> Self {
         self.task = Some(task.into());
         self
@@ -98,7 +98,7 @@ impl Subagent {
     }
 }
 
-/// Who asked for a compaction of the context.
+/// Who requested a compaction of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compaction {
     /// A person.
@@ -120,19 +120,19 @@ impl Compaction {
 type Fields = Vec<(&'static str, Value)>;
 
 impl Hooks {
-    /// Makes an event of this agent, to be filled in and [dispatched](Self::dispatch).
+    /// Makes an event of this agent, to be completed and [dispatched](Self::dispatch).
     pub fn event(&self, kind: EventKind, session: impl Into<String>) -> Event {
         let mut event = Event::new(kind, self.agent(), self.work_dir(), now());
         event.session = Some(session.into());
         event
     }
 
-    /// Tells that a session begins.
+    /// Reports that a session starts.
     pub async fn session_start(&self, session: &str) -> Verdict {
         self.tell(EventKind::SessionStart, session, Vec::new()).await
     }
 
-    /// Tells that a session is over, and why.
+    /// Reports that a session has ended, and why.
     pub async fn session_end(&self, session: &str, exit_reason: &str) -> Verdict {
         self.tell(EventKind::SessionEnd, session, vec![("exit_reason", exit_reason.into())]).await
     }
@@ -142,29 +142,29 @@ impl Hooks {
         self.tell(EventKind::BeforeAgent, session, vec![("prompt", prompt.into())]).await
     }
 
-    /// Tells that the agent has finished its turn.
+    /// Reports that the agent has finished its turn.
     pub async fn after_agent(&self, session: &str, final_message: &str) -> Verdict {
         let fields = vec![("final_message", final_message.into())];
         self.tell(EventKind::AfterAgent, session, fields).await
     }
 
-    /// Asks whether the agent may stop; a block means that it goes on, with the reason.
+    /// Asks whether the agent may stop; a block means that it continues, with the reason.
     pub async fn before_stop(&self, session: &str, stop: impl Into<Stop>) -> Verdict {
         self.tell(EventKind::BeforeStop, session, stop.into().fields()).await
     }
 
-    /// Tells that the agent has stopped.
+    /// Reports that the agent has stopped.
     pub async fn after_stop(&self, session: &str, stop: impl Into<Stop>) -> Verdict {
         self.tell(EventKind::AfterStop, session, stop.into().fields()).await
     }
 
-    /// Asks whether a tool may be called. If the verdict has an `input`, that is what to call it
-    /// with.
+    /// Asks whether a tool may be called. If the verdict has an `input`, the tool must be called
+    /// with it.
     pub async fn before_tool(&self, session: &str, call: &ToolCall) -> Verdict {
         self.ask(EventKind::BeforeTool, session, call, Vec::new()).await
     }
 
-    /// Tells what came of a tool call: its output, or its error.
+    /// Reports the result of a tool call: its output, or its error.
     pub async fn after_tool(
         &self,
         session: &str,
@@ -178,7 +178,7 @@ impl Hooks {
         self.ask(kind, session, call, vec![(field, value)]).await
     }
 
-    /// Asks for a permission to call a tool: an [`allow`](anyhook_model::Effect::Allow) grants it, a
+    /// Asks for permission to call a tool: an [`allow`](anyhook_model::Effect::Allow) grants it, a
     /// block denies it, and without either a person decides.
     pub async fn permission_request(&self, session: &str, call: &ToolCall) -> Verdict {
         self.ask(EventKind::PermissionRequest, session, call, Vec::new()).await
@@ -189,7 +189,7 @@ impl Hooks {
         self.tell(EventKind::SubagentStart, session, subagent.fields()).await
     }
 
-    /// Asks whether a subagent may stop; a block means that it goes on, with the reason.
+    /// Asks whether a subagent may stop; a block means that it continues, with the reason.
     pub async fn subagent_stop(
         &self,
         session: &str,
@@ -206,12 +206,12 @@ impl Hooks {
         self.tell(EventKind::PreCompact, session, asked_by.fields()).await
     }
 
-    /// Tells that the context has been compacted.
+    /// Reports that the context has been compacted.
     pub async fn post_compact(&self, session: &str, asked_by: Compaction) -> Verdict {
         self.tell(EventKind::PostCompact, session, asked_by.fields()).await
     }
 
-    /// Tells what the agent tells the person. The kind is `idle`, `permission_prompt` or `other`.
+    /// Reports a notification to the user. The kind is `idle`, `permission_prompt` or `other`.
     pub async fn notification(&self, session: &str, kind: &str, message: &str) -> Verdict {
         let fields = vec![("kind", kind.into()), ("message", message.into())];
         self.tell(EventKind::Notification, session, fields).await
@@ -231,7 +231,7 @@ impl Hooks {
     }
 }
 
-/// Leaves out what is not told, so that anyhook can count it.
+/// Leaves out fields that are not given, so that anyhook can count them.
 fn told(fields: Fields) -> serde_json::Map<String, Value> {
     let is_told = |(_, value): &(&str, Value)| !value.is_null();
     fields.into_iter().filter(is_told).map(|(name, value)| (name.to_owned(), value)).collect()

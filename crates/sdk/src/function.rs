@@ -1,4 +1,4 @@
-//! A hook that is a function of the program.
+//! Function hooks: hooks that are functions of the program.
 
 use std::fmt;
 use std::future::Future;
@@ -11,10 +11,10 @@ use anyhook_model::{Decision, EventKind, FailMode, HookDefinition, HookTrigger, 
 
 use crate::seen::SeenEvent;
 
-/// A future on the heap, which may change threads: an async closure cannot promise that yet.
+/// A boxed future that is `Send`: an async closure cannot promise that yet.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Why a hook failed: in words, and with the error behind them, if there is one.
+/// Why a hook failed: a message, and the underlying error, if there is one.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct HookError {
@@ -24,12 +24,12 @@ pub struct HookError {
 }
 
 impl HookError {
-    /// Says what went wrong.
+    /// Makes an error with a message.
     pub fn new(why: impl Into<String>) -> Self {
         Self { message: why.into(), source: None }
     }
 
-    /// Carries an error of your own to whoever runs the agent.
+    /// Carries an error of your own to the code that runs the agent.
     pub fn of(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self { message: error.to_string(), source: Some(Arc::new(error)) }
     }
@@ -55,7 +55,7 @@ impl From<&str> for HookError {
 pub(crate) type Function =
     dyn Fn(SeenEvent) -> BoxFuture<'static, Result<Decision, HookError>> + Send + Sync;
 
-/// A type of your own that is asked about events, with what it remembers in its fields.
+/// A type of your own that is asked about events, with its state in its fields.
 ///
 /// ```
 /// use anyhook_sdk::{Decision, EventHandler, EventKind, FunctionHook, HookError, SeenEvent};
@@ -81,8 +81,8 @@ pub trait EventHandler: Send + Sync + 'static {
 
 /// A function that is asked about events, together with the HOOK.md hooks.
 ///
-/// It has all that a HOOK.md has: events, a matcher, a priority, a time limit, `on_failure`, shadow
-/// mode, and whether it runs in the background.
+/// It has everything that a HOOK.md has: events, a matcher, a priority, a time limit, `on_failure`,
+/// shadow mode, and whether it runs in the background.
 #[derive(Clone)]
 pub struct FunctionHook {
     pub(crate) definition: HookDefinition,
@@ -108,7 +108,7 @@ impl FunctionHook {
         Self { definition, function: Arc::new(move |event| Box::pin(function(event))) }
     }
 
-    /// Makes a hook of a type of your own that is asked at the given events.
+    /// Makes a hook from a type of your own that is asked at the given events.
     pub fn from_handler(
         name: impl AsRef<str>,
         events: &[EventKind],
@@ -130,7 +130,7 @@ impl FunctionHook {
         Self::new(name, &[EventKind::BeforeTool], function)
     }
 
-    /// Makes a hook that is told of each tool call that was made.
+    /// Makes a hook that is called after each tool call.
     pub fn after_tool<F, Returned>(name: impl AsRef<str>, function: F) -> Self
     where
         F: Fn(SeenEvent) -> Returned + Send + Sync + 'static,
@@ -139,7 +139,7 @@ impl FunctionHook {
         Self::new(name, &[EventKind::AfterTool, EventKind::AfterToolFailure], function)
     }
 
-    /// Sets its place in the order, 0 to 1000; high runs first, 100 by default.
+    /// Sets its priority, 0 to 1000; higher runs first, 100 by default.
     pub fn priority(mut self, priority: u16) -> Self {
         self.definition.priority = priority.min(limits::PRIORITY_MAX);
         self
@@ -170,7 +170,7 @@ impl FunctionHook {
         self
     }
 
-    /// Only watches: it runs and is journaled, and its word counts for nothing.
+    /// Puts it in shadow mode: it runs and is journaled, and its decision does not count.
     pub fn shadow(mut self) -> Self {
         self.definition.mode = Mode::Shadow;
         self

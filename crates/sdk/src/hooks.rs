@@ -1,4 +1,4 @@
-//! The asynchronous driver: an event through functions and HOOK.md hooks, in one order.
+//! The asynchronous driver: dispatches an event to functions and HOOK.md hooks, in one order.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::call::{CallError, guarded};
 use crate::function::{Function, FunctionHook, HookError};
 use crate::seen::SeenEvent;
 
-/// Why hooks could not be put together.
+/// Why hooks could not be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -31,7 +31,7 @@ pub enum BuildError {
     /// A hook has no name.
     #[error("a hook has no name")]
     NoName,
-    /// A function waits for no event, so it would never be asked.
+    /// A function has no events, so it would never be called.
     #[error("the hook `{0}` has no trigger")]
     NoEvent(String),
     /// An expression of a matcher is wrong.
@@ -44,7 +44,7 @@ pub enum BuildError {
     },
 }
 
-/// Puts [`Hooks`] together.
+/// Builds [`Hooks`].
 #[derive(Debug)]
 #[must_use]
 pub struct HooksBuilder {
@@ -59,7 +59,7 @@ pub struct HooksBuilder {
 impl HooksBuilder {
     /// Takes HOOK.md hooks, settings, trust and the journal from these places.
     ///
-    /// Without, there are the functions alone, and nothing is read or written.
+    /// Without places, there are only the functions, and nothing is read or written.
     pub fn places(mut self, places: Places) -> Self {
         self.places = Some(places);
         self
@@ -83,13 +83,14 @@ impl HooksBuilder {
         self
     }
 
-    /// Sets how many hooks may run aside at once; 1,024 by default. More than that fail.
+    /// Sets how many hooks may run in the background at once; 1,024 by default. More than that
+    /// fail.
     pub fn background_hooks(mut self, most: usize) -> Self {
         self.background = most;
         self
     }
 
-    /// Checks everything and puts it together.
+    /// Checks everything and builds the hooks.
     pub fn build(self) -> Result<Hooks, BuildError> {
         let mut functions = HashMap::new();
         let mut hooks = Vec::with_capacity(self.functions.len());
@@ -146,7 +147,7 @@ impl std::fmt::Debug for HooksInner {
     }
 }
 
-/// A hook in a plan: who would be asked, in what order, and who not and why.
+/// A hook in a plan: which hooks would be asked, in which order, and which not and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlannedHook {
@@ -156,11 +157,11 @@ pub struct PlannedHook {
     pub level: &'static str,
     /// Its priority.
     pub priority: u16,
-    /// Why it would not be asked; none if it would.
+    /// Why it would not be asked; `None` if it would.
     pub left_out: Option<SkipReason>,
 }
 
-/// What the driver does next, free of what it borrows from the dispatch.
+/// What the driver does next, without borrowing from the dispatch.
 enum DriverTurn {
     Call(Arc<Function>, SeenEvent, Duration),
     Run(PreparedScript),
@@ -168,14 +169,14 @@ enum DriverTurn {
     Failed(RunResult),
 }
 
-/// What runs aside.
+/// What runs in the background.
 enum BackgroundRun {
     Call(Arc<Function>, SeenEvent, Duration),
     Run(PreparedScript, StdoutUse),
 }
 
 impl Hooks {
-    /// Begins to put the hooks of an agent together; its name stands in the journal as the host.
+    /// Starts to build the hooks of an agent; its name is the host in the journal.
     pub fn builder(agent: impl Into<String>) -> HooksBuilder {
         HooksBuilder {
             agent: agent.into(),
@@ -195,7 +196,7 @@ impl Hooks {
         &self.shared.work_dir
     }
 
-    /// Sends an event through the hooks that are due at it.
+    /// Dispatches an event to the hooks that apply to it.
     pub async fn dispatch(&self, mut event: Event) -> Verdict {
         event.host.clone_from(&self.shared.agent);
         if let Some(tool) = &mut event.tool {
@@ -222,7 +223,7 @@ impl Hooks {
                 DriverTurn::Run(prepared) => {
                     let run = move || prepared.run();
                     let result = tokio::task::spawn_blocking(run).await;
-                    // Only a runtime that shuts down lets nobody run.
+                    // Only a runtime that shuts down runs nothing.
                     dispatch.feed(result.unwrap_or_else(|error| {
                         RunResult::not_started(format!("the runtime is shutting down: {error}"))
                     }));
@@ -254,7 +255,8 @@ impl Hooks {
             .await
     }
 
-    /// Says who would be asked about an event, in what order, and who not and why. Asks nobody.
+    /// Returns which hooks would be asked about an event, in which order, and which not and why.
+    /// Calls none.
     pub async fn explain(&self, mut event: Event) -> Vec<PlannedHook> {
         event.host.clone_from(&self.shared.agent);
         let shared = self.shared.clone();
@@ -274,22 +276,23 @@ impl Hooks {
         self.shared.off_the_runtime(explain).await
     }
 
-    /// Returns what runs aside.
+    /// Returns the background tasks.
     pub fn background(&self) -> &Background {
         &self.background
     }
 
-    /// Waits until no hook runs aside any more: for an orderly end of the program.
+    /// Waits until no hook runs in the background any more: for an orderly shutdown of the program.
     pub async fn wait_for_background_hooks(&self) {
         self.background.wait().await;
     }
 
-    /// Cancels all hooks that run aside. A script among them goes on to its end or its time limit.
+    /// Cancels all hooks that run in the background. A script among them continues to its end or
+    /// its time limit.
     pub fn cancel_background_hooks(&self) {
         self.background.cancel();
     }
 
-    /// Reads what there is to read, where the runtime may not wait.
+    /// Reads the files, on a thread that may block.
     async fn open(&self, mut event: Event) -> (Engine, OpenedEvent, Event) {
         let shared = self.shared.clone();
         let open = move || {
@@ -328,7 +331,7 @@ impl Hooks {
         }
     }
 
-    /// Starts what runs aside; it is journaled when it ends.
+    /// Starts a background run; it is journaled when it ends.
     fn start_aside(&self, mut record: Record, aside: BackgroundRun, began: Instant) -> RunResult {
         let shared = self.shared.clone();
         let started = self.background.spawn(async move {
@@ -345,7 +348,7 @@ impl Hooks {
                 }
             }
             if shared.journal && shared.places.is_some() {
-                // Nobody listens any more: what went wrong can only be missing from the journal.
+                // No one listens any more: what failed can only be missing from the journal.
                 let write = move || shared.engine().journal(vec![record]);
                 let _ = tokio::task::spawn_blocking(write).await;
             }
@@ -366,8 +369,8 @@ impl HooksInner {
         Engine::new(self.places.clone().unwrap_or_else(nowhere))
     }
 
-    /// Does what may wait for a disk where the runtime need not; nothing is read without places, so
-    /// that a program with functions only pays for nothing else.
+    /// Runs blocking file access off the runtime; nothing is read without places, so that a program
+    /// with functions only has no overhead.
     async fn off_the_runtime<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -381,13 +384,13 @@ impl HooksInner {
         }
     }
 
-    /// Returns the function that a hook is, if it is one.
+    /// Returns the function of a hook, if it has one.
     fn function(&self, hook: &Hook) -> Option<Arc<Function>> {
         (hook.level == Level::Program).then(|| self.functions.get(hook.name()).cloned())?
     }
 }
 
-/// Returns places where there is nothing.
+/// Returns places that do not exist.
 fn nowhere() -> Places {
     let managed = PathBuf::from("/dev/null/nowhere");
     Places { managed, user: None, state: None, home: None, binary: None }
@@ -401,7 +404,7 @@ fn limit(hook: &Hook) -> Duration {
     Duration::from_millis(hook.definition.timeout_ms)
 }
 
-/// Calls a function. However it ends is data.
+/// Calls a function. Any outcome is returned as data.
 async fn call(
     function: &Function,
     event: SeenEvent,
@@ -419,7 +422,7 @@ async fn call(
     }
 }
 
-/// Completes the record of a function that ran aside.
+/// Completes the record of a function that ran in the background.
 fn complete(
     record: &mut Record,
     said: Result<Decision, String>,

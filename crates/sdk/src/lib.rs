@@ -23,8 +23,8 @@
 //! # }
 //! ```
 //!
-//! With [`places(Places::discover())`](HooksBuilder::places) the HOOK.md hooks of the machine, the user
-//! and the project count, too.
+//! With [`places(Places::discover())`](HooksBuilder::places) the HOOK.md hooks of the machine, the
+//! user and the project are called, too.
 //!
 //! # Features
 //!
@@ -36,24 +36,24 @@
 //! | `mcp` | tools of MCP servers, by name: `agent::mcp` | off |
 //!
 //! None of them changes a feature of `serde` or `serde_json`: your own types are read as before. So
-//! numbers are what `serde_json` makes of them, exact as far as an `i64`, a `u64` or an `f64` is, and
-//! objects have their keys in alphabetical order. A number too large for an `f64` in what a hook's
-//! script prints is read as a text. (A program that turns on `arbitrary_precision` or `preserve_order`
-//! of `serde_json` for itself has them here, too.)
+//! numbers are what `serde_json` makes of them, exact as far as an `i64`, a `u64` or an `f64` is,
+//! and objects have their keys in alphabetical order. A number too large for an `f64` in what a
+//! hook's script prints is read as a text. (A program that turns on `arbitrary_precision` or
+//! `preserve_order` of `serde_json` for itself has them here, too.)
 //!
 //! # Theory of operation
 //!
-//! An agent tells [`Hooks`] what it is about to do and what it has done. Each [event](Event) meets
-//! the hooks that are due: HOOK.md folders of the machine, the user and the project, and the
-//! [functions](FunctionHook) of the program itself. They go into **one plan**: by priority, high
-//! first; at equal priority managed, user, project, program. The engine's own state machine
-//! ([`anyhook_engine::dispatch::Dispatch`]) hands out one at a time, takes what it said and
-//! composes the [`Verdict`]; this crate only drives it:
+//! An agent reports to [`Hooks`] what it is about to do and what it has done. Each [event](Event)
+//! is dispatched to the hooks that apply: HOOK.md folders of the machine, the user and the project,
+//! and the [functions](FunctionHook) of the program itself. They go into **one plan**: by priority,
+//! high first; at equal priority managed, user, project, program. The engine's own state machine
+//! ([`anyhook_engine::dispatch::Dispatch`]) hands out one at a time, takes its result and composes
+//! the [`Verdict`]; this crate only drives it:
 //!
 //! - a function is awaited, with a time limit; a panic in it is its failure, never an abort;
 //! - a script is run on a thread that may block, so that the runtime never does;
-//! - an async hook of either kind runs in the background ([`Hooks::wait_for_background_hooks`]) and is
-//!   journaled when it ends.
+//! - an async hook of either kind runs in the background ([`Hooks::wait_for_background_hooks`]) and
+//!   is journaled when it ends.
 //!
 //! Everything else is as in `anyhook hook`: matching, chained input changes, `on_failure`, shadow
 //! mode, stop gates, trust, sessions, and a record in the same journal, so that `anyhook log`,
@@ -100,12 +100,12 @@ pub use serde_json;
 #[doc = include_str!("../docs/guide.md")]
 struct Guide;
 
-/// The examples of the package's page.
+/// The examples of the README.
 #[cfg(all(doctest, feature = "agent"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Returns places below a folder, for tests and examples: nothing of the person's own gets in.
+/// Returns places below a folder, for tests and examples: none of the user's own files are used.
 pub fn scratch_places(folder: &std::path::Path) -> Places {
     Places {
         managed: folder.join("managed"),

@@ -1,4 +1,4 @@
-//! How often hooks ran, how they ended and how long they took.
+//! Metrics of hooks: how often they ran, how they ended and how long they took.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// So many hooks are told apart, unless said otherwise.
+/// The default number of hooks that are counted separately.
 const MOST: usize = 1024;
 /// The name under which all further hooks are counted together.
 const OTHERS: &str = "(others)";
@@ -21,7 +21,7 @@ const BUCKETS: usize = STEPS * DOUBLINGS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HookOutcome {
-    /// All is well.
+    /// It succeeded.
     Ok,
     /// It returned an error.
     Error,
@@ -31,7 +31,7 @@ pub enum HookOutcome {
     TimedOut,
 }
 
-/// Counts what hooks do. Share it with [`Arc`]; recording takes no lock that another writer waits
+/// Counts runs of hooks. Share it with [`Arc`]; recording takes no lock that another writer waits
 /// for, unless the hook is new.
 ///
 /// ```
@@ -53,7 +53,7 @@ pub struct Metrics {
 
 #[derive(Debug, Default)]
 struct Hooks {
-    /// By name, so that a lookup makes no copy of it; a name has one kind, hardly ever more.
+    /// By name, so that a lookup does not copy it; a name rarely has more than one kind.
     by_name: HashMap<String, Vec<(&'static str, Arc<Counters>)>>,
     count: usize,
 }
@@ -68,13 +68,13 @@ struct Counters {
     buckets: [AtomicU64; BUCKETS],
 }
 
-/// What is known of one hook. Times are in microseconds.
+/// The metrics of one hook. Times are in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct HookMetrics {
-    /// The hook; `(others)` for all that came after the last one that is told apart.
+    /// The hook; `(others)` for all beyond the limit.
     pub hook: String,
-    /// What kind of hook it is, or at what event it was asked.
+    /// What kind of hook it is, or which event it was asked about.
     pub kind: &'static str,
     /// How often it ran.
     pub count: u64,
@@ -103,7 +103,8 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Tells so many hooks apart; all further ones are counted together. 1,024 by default.
+    /// Counts at most this many hooks separately; all further ones are counted together. 1,024 by
+    /// default.
     pub fn with_most(most: usize) -> Self {
         Self { most, hooks: RwLock::default(), others: Counters::default() }
     }
@@ -127,7 +128,7 @@ impl Metrics {
         }
     }
 
-    /// Returns what is known of each hook, by name.
+    /// Returns the metrics of each hook, by name.
     pub fn snapshot(&self) -> Vec<HookMetrics> {
         let hooks = self.hooks.read().unwrap_or_else(PoisonError::into_inner);
         let known = hooks.by_name.iter().flat_map(|(name, kinds)| {
@@ -142,7 +143,7 @@ impl Metrics {
 
     fn add(&self, hook: &str, kind: &'static str) -> Option<Arc<Counters>> {
         let mut hooks = self.hooks.write().unwrap_or_else(PoisonError::into_inner);
-        // Somebody may have been faster.
+        // Another thread may have been faster.
         if let Some(counters) = hooks.find(hook, kind) {
             return Some(counters.clone());
         }
@@ -215,7 +216,7 @@ impl Counters {
     }
 }
 
-/// Which bucket a latency belongs to: its highest bit, and the two bits after it.
+/// Returns the bucket of a latency: its highest bit, and the two bits after it.
 fn bucket(micros: u64) -> usize {
     let micros = micros.max(1);
     let doubling = micros.ilog2() as usize;
@@ -227,7 +228,7 @@ fn bucket(micros: u64) -> usize {
     (doubling * STEPS + step).min(BUCKETS - 1)
 }
 
-/// The highest latency that belongs to a bucket.
+/// Returns the highest latency in a bucket.
 fn upper(bucket: usize) -> u64 {
     let (doubling, step) = (bucket / STEPS, bucket % STEPS);
     let next = ((STEPS + step + 1) as u64) << doubling;

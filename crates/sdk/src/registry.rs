@@ -1,6 +1,6 @@
-//! The list of what runs aside: pure, so that every interleaving can be tried.
+//! The registry of background tasks: pure, so that every interleaving can be tested.
 //!
-//! It knows nothing of tasks: whoever starts one gets a [`RegistrySlot`] on the list, which is given up
+//! It knows nothing of tasks: starting one takes a [`RegistrySlot`] in the registry, which is freed
 //! when it is dropped. `tests/background.rs` compiles this file with shuttle's locks.
 
 use std::collections::HashMap;
@@ -8,17 +8,17 @@ use std::sync::{Arc, PoisonError};
 
 use crate::sync::{Mutex, MutexGuard, Notify};
 
-/// There are as many tasks aside as there may be.
+/// The limit of background tasks is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} hooks are already running in the background")]
 pub(crate) struct RegistryFull(pub(crate) usize);
 
-/// What runs aside, by handles that can be cancelled.
+/// The background tasks, by handles that can be cancelled.
 #[derive(Debug)]
 pub(crate) struct TaskRegistry<Handle> {
     most: usize,
     tasks: Mutex<Tasks<Handle>>,
-    /// Told whenever the last task is done.
+    /// Notified whenever the last task has ended.
     idle: Notify,
 }
 
@@ -35,10 +35,10 @@ impl<Handle> TaskRegistry<Handle> {
         Self { most, tasks: Mutex::new(tasks), idle: Notify::new() }
     }
 
-    /// Starts something with a place on the list. `start` is not called if there is none.
+    /// Starts something with a slot in the registry. `start` is not called if there is none.
     ///
     /// The lock is not held meanwhile: a runtime that shuts down drops a task, and with it its
-    /// place, before `start` returns.
+    /// slot, before `start` returns.
     pub(crate) fn start(
         self: &Arc<Self>,
         start: impl FnOnce(RegistrySlot<Handle>) -> Handle,
@@ -60,7 +60,7 @@ impl<Handle> TaskRegistry<Handle> {
             *place = Some(handle);
         } else {
             drop(tasks);
-            // Done already, or all were cancelled before this one could be.
+            // Already ended, or all were cancelled before this one could be.
             cancel(handle);
         }
         Ok(())
@@ -74,7 +74,8 @@ impl<Handle> TaskRegistry<Handle> {
     /// Waits until none runs any more.
     pub(crate) async fn wait(&self) {
         loop {
-            // Made before looking, it is told from here on: the last cannot end unnoticed.
+            // Created before the check, it is notified from here on: the last task cannot end
+            // unnoticed.
             let idle = self.idle.notified();
             if self.len() == 0 {
                 return;
@@ -83,7 +84,7 @@ impl<Handle> TaskRegistry<Handle> {
         }
     }
 
-    /// Takes all off the list and cancels them.
+    /// Removes all tasks from the registry and cancels them.
     pub(crate) fn cancel(&self, cancel: impl Fn(Handle)) {
         let running = std::mem::take(&mut self.lock().running);
         running.into_values().flatten().for_each(cancel);
@@ -91,12 +92,12 @@ impl<Handle> TaskRegistry<Handle> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tasks<Handle>> {
-        // Nothing that holds it can panic half-way.
+        // No code that holds the lock can panic half-way.
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A place on the list. It is given up however a task ends: also by a panic, or cancelled.
+/// A slot in the registry. It is freed however a task ends: also on a panic, or when cancelled.
 #[derive(Debug)]
 pub(crate) struct RegistrySlot<Handle> {
     registry: Arc<TaskRegistry<Handle>>,

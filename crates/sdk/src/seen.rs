@@ -1,4 +1,4 @@
-//! What a function is shown.
+//! The event as a function hook sees it.
 
 use std::ops::Deref;
 use std::sync::Arc;

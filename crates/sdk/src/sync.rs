@@ -1,4 +1,4 @@
-//! What [`crate::registry`] is made of: tests put shuttle's in its place.
+//! The synchronisation primitives of [`crate::registry`]: tests replace them with shuttle's.
 
 pub(crate) use std::sync::{Mutex, MutexGuard};
 

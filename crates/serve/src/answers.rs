@@ -1,4 +1,4 @@
-//! What is in flight, and the way out: every request is answered once.
+//! Requests in flight and their answers: every request is answered once.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -12,19 +12,19 @@ use serde::Serialize;
 
 use crate::{ServerEvent, locked};
 
-/// A request in flight. The number tells it from others that had the same id before.
+/// A request in flight. The number distinguishes it from earlier ones with the same id.
 #[derive(Debug)]
 pub struct RequestInFlight {
     id: RequestId,
     number: u64,
 }
 
-/// Answers for whoever reads standard output.
+/// Writes answers to standard output.
 pub struct AnswerWriter {
     out: Mutex<Box<dyn Write + Send>>,
     in_flight: Mutex<HashMap<RequestId, u64>>,
     next: AtomicU64,
-    /// How many answers are still to be written, and one for the input while it lasts.
+    /// How many answers are still to be written, plus one for the input while it is open.
     owed: AtomicUsize,
     notify: Sender<ServerEvent>,
 }
@@ -40,7 +40,7 @@ impl AnswerWriter {
         }
     }
 
-    /// Notes that a request is in flight; none if its id is in use.
+    /// Registers a request as in flight; `None` if its id is in use.
     pub fn begin(&self, id: RequestId) -> Option<RequestInFlight> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut in_flight = locked(&self.in_flight);
@@ -52,12 +52,12 @@ impl AnswerWriter {
         Some(RequestInFlight { id, number })
     }
 
-    /// Tells whether anybody still waits for the answer.
+    /// Returns whether the client still waits for the answer.
     pub fn wants(&self, begun: &RequestInFlight) -> bool {
         locked(&self.in_flight).get(&begun.id) == Some(&begun.number)
     }
 
-    /// Answers a request, unless nobody waits for it any more.
+    /// Answers a request, unless it was cancelled.
     pub fn finish(&self, begun: &RequestInFlight, answer: ServeAnswer) {
         {
             let mut in_flight = locked(&self.in_flight);
@@ -70,7 +70,7 @@ impl AnswerWriter {
         self.settle();
     }
 
-    /// Says that a request will not be answered. One that has been is left as it is.
+    /// Cancels a request: it will not be answered. No effect if it already has been.
     pub fn cancel(&self, id: &RequestId) {
         if locked(&self.in_flight).remove(id).is_some() {
             self.write(&ServeAnswer {
@@ -82,12 +82,12 @@ impl AnswerWriter {
         }
     }
 
-    /// Says that no more requests will come.
+    /// Records that no more requests will come.
     pub fn end(&self) {
         self.settle();
     }
 
-    /// One less to wait for.
+    /// Decrements the number of answers to wait for.
     fn settle(&self) {
         if self.owed.fetch_sub(1, Ordering::AcqRel) == 1 {
             let _ = self.notify.send(ServerEvent::Answered);

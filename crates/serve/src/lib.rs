@@ -1,8 +1,8 @@
-//! One process for many events, for programs in any language: what `anyhook serve --stdio` does.
+//! One process for many events, for programs in any language: `anyhook serve --stdio`.
 //!
-//! One thread reads lines (`lines`) and puts work into a bounded `queue`; a pool of threads
-//! decides (`work`), each event with an engine of its own; answers go out as they come
-//! (`answers`). This file starts them and knows when it is over.
+//! One thread reads lines (`lines`) and puts jobs into a bounded `queue`; a thread pool decides
+//! (`work`), each event with its own engine; answers are written as they become ready (`answers`).
+//! This file starts the threads and decides when to exit.
 
 mod answers;
 mod lines;
@@ -33,30 +33,31 @@ use crate::lines::{InputLine, InputLines};
 use crate::queue::Queue;
 use crate::work::RequestJob;
 
-/// How long what is in flight may still take when we are told to end, or nobody waits for it.
+/// How long requests in flight may still take after we are told to exit, or nobody reads the
+/// answers.
 const END_WITHIN: Duration = Duration::from_secs(5);
-/// So many requests may wait for a thread; then reading stops.
+/// How many requests may wait for a thread; then reading pauses.
 const WAITING_MOST: usize = 256;
-/// So many bytes of requests may be in memory, or one line; then reading stops.
+/// How many bytes of requests may be in memory, unless it is a single line; then reading pauses.
 const BYTES_MOST: usize = LINE_LIMIT * 2;
-/// Pipes are read in pieces of this size.
+/// Pipes are read in chunks of this size.
 const PIECE: usize = 64 * 1024;
 
 /// What the main thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ServerEvent {
-    /// Nothing more will come, and every thread is done.
+    /// The input is closed, and every thread has finished.
     Done,
-    /// Nothing more will come, and everything has been answered; what nobody waited for may run.
+    /// The input is closed, and everything has been answered; cancelled requests may still run.
     Answered,
-    /// A signal asks us to end.
+    /// A signal asks us to exit.
     Terminated,
-    /// Nobody reads the answers any more.
+    /// Standard output has no reader any more.
     NobodyListens,
 }
 
-/// Decides the events that come through standard input, as many at once as said or 4 for each
-/// processor, until all is answered or nobody listens.
+/// Decides the events that arrive on standard input, with `jobs` threads or 4 per processor, until
+/// everything is answered or nobody reads the answers.
 pub fn serve_stdio(jobs: Option<u16>, environment: &Environment) -> io::Result<()> {
     survive_panics();
     keep_exit_codes();
@@ -92,7 +93,7 @@ pub fn serve_stdio(jobs: Option<u16>, environment: &Environment) -> io::Result<(
     });
     thread::spawn(move || {
         for worker in workers {
-            // A thread that is gone answers nothing more; the others do.
+            // A thread that has panicked answers nothing more; the others do.
             let _ = worker.join();
         }
         let _ = notify.send(ServerEvent::Done);
@@ -105,7 +106,7 @@ fn default_threads() -> usize {
     thread::available_parallelism().map_or(4, |processors| processors.get() * 4)
 }
 
-/// Puts every line's work into the queue; answers what is no work at once.
+/// Puts every line's request into the queue; answers what is not a request immediately.
 fn take_in(
     mut lines: InputLines<impl io::BufRead>,
     queue: &Queue<RequestJob>,
@@ -148,7 +149,8 @@ fn duplicate(id: anyhook_model::serve::RequestId) -> RejectedLine {
     RejectedLine { id: Some(id), error: Box::new(error) }
 }
 
-/// Answers one job after another until no more will come. A fault of ours ends one job, not us.
+/// Answers one job after another until the queue is closed. A bug of ours ends one job, not the
+/// process.
 fn take_turns(
     queue: &Queue<RequestJob>,
     answers: &AnswerWriter,
@@ -173,7 +175,8 @@ fn fault() -> ServeAnswer {
     ServeAnswer { error: Some(error), ..ServeAnswer::default() }
 }
 
-/// Waits until all is answered, or until what is in flight had its time after we were told to end.
+/// Waits until everything is answered, or until requests in flight had their time after we were
+/// told to exit.
 fn wait_for_the_end(notices: &Receiver<ServerEvent>, queue: &Queue<RequestJob>) {
     let mut until: Option<Instant> = None;
     loop {
@@ -185,14 +188,14 @@ fn wait_for_the_end(notices: &Receiver<ServerEvent>, queue: &Queue<RequestJob>) 
             Ok(ServerEvent::Terminated) if until.is_none() => queue.close(),
             Ok(ServerEvent::NobodyListens) => queue.close_and_clear(),
             Ok(ServerEvent::Answered) => {}
-            // Told twice, we do not wait; nor when there is nothing to wait for.
+            // Told twice, we do not wait; nor if there is nothing to wait for.
             Ok(ServerEvent::Terminated | ServerEvent::Done) | Err(_) => return,
         }
         until.get_or_insert_with(|| Instant::now() + END_WITHIN);
     }
 }
 
-/// Tells of SIGTERM and SIGINT.
+/// Reports SIGTERM and SIGINT.
 fn tell_of_signals(notify: Sender<ServerEvent>) -> io::Result<()> {
     let (mut receiver, sender) = UnixStream::pair()?;
     signal_hook::low_level::pipe::register(SIGTERM, sender.try_clone()?)?;
@@ -206,7 +209,7 @@ fn tell_of_signals(notify: Sender<ServerEvent>) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells when whoever reads standard output is gone, also while there is nothing to write.
+/// Reports that the reader of standard output is gone, even while there is nothing to write.
 fn tell_of_hang_up(stdout: File, notify: Sender<ServerEvent>) {
     use rustix::event::{PollFd, PollFlags, poll};
     thread::spawn(move || {
@@ -215,7 +218,7 @@ fn tell_of_hang_up(stdout: File, notify: Sender<ServerEvent>) {
             match poll(&mut fds, None) {
                 Err(rustix::io::Errno::INTR) => {}
                 Ok(_) if fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) => break,
-                // Where it cannot be watched, writing will tell.
+                // If it cannot be watched, writing will fail.
                 _ => return,
             }
         }
@@ -223,7 +226,7 @@ fn tell_of_hang_up(stdout: File, notify: Sender<ServerEvent>) {
     });
 }
 
-/// Takes a lock that a panic may have left behind: what it guards is whole at any time.
+/// Takes a lock that a panic may have poisoned: the data it guards is always consistent.
 fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -236,7 +239,7 @@ mod tests {
     use super::*;
     use crate::answers::tests::Written;
 
-    /// Takes lines in and decides them with two threads; returns the answers.
+    /// Reads lines and decides them with two threads; returns the answers.
     fn serve(lines: &str, decide: impl Fn(&RequestJob) -> ServeAnswer + Sync) -> Vec<Value> {
         let written = Written::default();
         let (notify, _notices) = mpsc::channel();
@@ -293,8 +296,8 @@ mod tests {
                     }
                 })
             });
-            // The first is in flight until this. If it is answered before the second is read, that
-            // one is taken as well, and must not wait for ever.
+            // The first is in flight until this point. If it is answered before the second is read,
+            // the second is accepted as well, and must not wait forever.
             drop(go);
             let codes: Vec<Value> =
                 answers.join().unwrap().iter().map(|one| one["error"]["code"].clone()).collect();

@@ -1,13 +1,13 @@
-//! Lines of bounded length from a stream.
+//! Reads lines of bounded length from a stream.
 
 use std::io::{BufRead, ErrorKind};
 
 use anyhook_model::serve::LINE_LIMIT;
 
-/// So much is kept of a line that is too long, to tell whose it is.
+/// How many bytes are kept of a line that is too long, to identify its request.
 const KEPT: usize = 4096;
 
-/// A line without its end.
+/// A line without its line break.
 #[derive(Debug, PartialEq, Eq)]
 pub enum InputLine {
     Whole(Vec<u8>),
@@ -15,7 +15,7 @@ pub enum InputLine {
     TooLong(Vec<u8>),
 }
 
-/// Reads lines; blank ones are left out.
+/// Reads lines, skipping blank ones.
 pub struct InputLines<R> {
     input: R,
     limit: usize,
@@ -26,7 +26,7 @@ impl<R: BufRead> InputLines<R> {
         Self { input, limit: LINE_LIMIT }
     }
 
-    /// Returns the next line; the last one need not have an end.
+    /// Returns the next line; the last one need not have a line break.
     pub fn next(&mut self) -> Option<InputLine> {
         loop {
             let line = self.line()?;
@@ -46,7 +46,7 @@ impl<R: BufRead> InputLines<R> {
                 Ok([]) => break,
                 Ok(piece) => piece,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                // What cannot be read has ended.
+                // A read error counts as the end.
                 Err(_) => break,
             };
             has_begun = true;

@@ -1,12 +1,12 @@
-//! A queue that makes its producer wait: bounded in number and in bytes. So memory is bounded
-//! without losing a request.
+//! A blocking queue, bounded in number and in bytes: it makes its producer wait, so memory is
+//! bounded without losing a request.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::locked;
 
-/// Work that waits, and how much is in memory.
+/// Jobs that wait, and how much memory they use.
 pub struct Queue<T> {
     state: Mutex<QueueState<T>>,
     came: Condvar,
@@ -17,7 +17,7 @@ pub struct Queue<T> {
 
 struct QueueState<T> {
     waiting: VecDeque<(T, usize)>,
-    /// Of what waits and of what is being worked on.
+    /// Of items that wait and of those being processed.
     bytes: usize,
     closed: bool,
 }
@@ -34,10 +34,10 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Waits for a place and takes it. Returns whether the queue still takes anything.
+    /// Waits for room and adds an item. Returns whether the queue is still open.
     pub fn push(&self, item: T, bytes: usize) -> bool {
         let is_full = |state: &mut QueueState<T>| {
-            // Whatever its size, one alone has a place.
+            // Regardless of its size, a single item fits.
             let is_heavy = state.bytes > 0 && state.bytes + bytes > self.bytes_most;
             !state.closed && (state.waiting.len() >= self.most || is_heavy)
         };
@@ -54,7 +54,7 @@ impl<T> Queue<T> {
         true
     }
 
-    /// Waits for work and its size; none when the queue is closed and empty.
+    /// Waits for an item and its size; `None` when the queue is closed and empty.
     pub fn pop(&self) -> Option<(T, usize)> {
         let nothing = |state: &mut QueueState<T>| state.waiting.is_empty() && !state.closed;
         let mut state = self
@@ -66,20 +66,20 @@ impl<T> Queue<T> {
         item
     }
 
-    /// Gives back the memory of work that is done.
+    /// Releases the memory of an item that has been processed.
     pub fn done(&self, bytes: usize) {
         locked(&self.state).bytes -= bytes;
         self.went.notify_one();
     }
 
-    /// Takes nothing more; what waits is still worked on.
+    /// Closes the queue; items that wait are still processed.
     pub fn close(&self) {
         locked(&self.state).closed = true;
         self.came.notify_all();
         self.went.notify_all();
     }
 
-    /// Takes nothing more and forgets what waits.
+    /// Closes the queue and drops the items that wait.
     pub fn close_and_clear(&self) {
         locked(&self.state).waiting.clear();
         self.close();

@@ -1,4 +1,4 @@
-//! One request decided, as `anyhook hook` would have decided it.
+//! Decides one request, as `anyhook hook` would have decided it.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -27,7 +27,7 @@ pub struct RequestJob {
     pub came: Instant,
 }
 
-/// Decides a request. Nothing is kept from one to the next: what is on the disk counts.
+/// Decides a request. Nothing is cached between requests: the files on disk are read each time.
 pub fn answer(job: &RequestJob, environment: &Environment) -> ServeAnswer {
     let answer = match &job.body {
         RequestBody::Event(event) => {
@@ -59,7 +59,7 @@ fn dispatch(job: &RequestJob, host: &dyn Host, payload: &str, environment: &Envi
         agent_id: None,
     };
     let left = deadline.map(|deadline| deadline.saturating_sub(job.came.elapsed()));
-    // Orphans are not adopted: whose they are cannot be told among several hooks at once.
+    // Orphans are not adopted: with several hooks at once it is not known whose they are.
     Engine::new(environment.places.clone()).dispatch(host, payload, &caller, left)
 }
 
@@ -73,17 +73,17 @@ fn unknown_host(host: &str) -> ServeAnswer {
     ServeAnswer { error: Some(error), ..ServeAnswer::default() }
 }
 
-/// The open format, listening to what is said: a verdict is needed as it is, not as text.
+/// The open format, recording the reply: the verdict itself is needed, not its text.
 #[derive(Default)]
 struct VerdictRecorder {
-    /// What was said, and how much of it on standard error.
+    /// The recorded answer, and how much of it went to standard error.
     said: Mutex<(ServeAnswer, usize)>,
 }
 
 impl VerdictRecorder {
     fn into_answer(self, reply: &Reply) -> ServeAnswer {
         let (mut answer, said) = self.said.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // What the engine adds to the host's words is for a person.
+        // What the engine adds to the host's output is meant for a person.
         let added = reply.stderr.get(said..).unwrap_or_default();
         let plain = |line: &str| line.strip_prefix("anyhook: ").unwrap_or(line).to_owned();
         answer.messages.extend(added.lines().map(plain));

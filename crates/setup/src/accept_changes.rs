@@ -1,4 +1,4 @@
-//! What a person changes by a command counts at once: no session misses what it removed.
+//! Accepts what a person changes with a command in running sessions: none reports it as missing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,16 +14,16 @@ use crate::hooks;
 /// When a file was written, and its length.
 type Mark = Option<(SystemTime, u64)>;
 
-/// The hooks and settings files as they were before a command.
+/// The hooks and settings files before a command.
 #[derive(Debug)]
 pub struct SettingsBefore {
     hooks: BTreeMap<PathBuf, (String, String)>,
-    /// The settings files and programs, each with its time and length.
+    /// The settings files and programs, each with its modification time and length.
     files: BTreeMap<String, Mark>,
 }
 
 impl SettingsBefore {
-    /// Looks at what is installed.
+    /// Records what is installed.
     pub fn look(environment: &Environment) -> Self {
         let installed = hooks::installed(environment).hooks.into_iter();
         let hooks = installed.map(|standing| {
@@ -41,8 +41,8 @@ impl SettingsBefore {
         Self { hooks: hooks.collect(), files: files.collect() }
     }
 
-    /// Accepts, in every session under way, what is different now. Whatever cannot be accepted is an
-    /// alarm there, and `anyhook reload` ends that.
+    /// Accepts the differences in every running session. A difference that cannot be accepted is an
+    /// alarm there, and `anyhook reload` clears it.
     pub fn accept_changes(self, environment: &Environment) {
         let Some(state) = environment.places.state.as_deref() else { return };
         let after = Self::look(environment);
@@ -53,7 +53,7 @@ impl SettingsBefore {
             }
         }
         for path in self.files.keys().chain(after.files.keys()) {
-            // One that is no longer an installation's is looked at again.
+            // One that is no longer part of an installation is checked again.
             let now = after.files.get(path).copied().unwrap_or_else(|| mark(path));
             if self.files.get(path) != Some(&now) {
                 names.push(path);

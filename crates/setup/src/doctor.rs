@@ -1,5 +1,5 @@
-//! What is wrong with what is set up, and how to put it right: the findings of `anyhook doctor`, but for
-//! the daemon's and the workflow's.
+//! The checks of `anyhook doctor`: what is wrong with the setup, and how to fix it, except for the
+//! daemon and the workflow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,13 +26,13 @@ use jiff::{SignedDuration, Timestamp};
 use crate::mcp_servers::{self, Servers};
 use crate::{hooks, settings, shown};
 
-/// The events of records of commands that only a person may give begin with this.
+/// The events of records of commands that only a person may run start with this.
 pub const COMMAND_EVENT: &str = "command:";
 
-/// So far back the journal is looked at.
+/// How far back the journal is checked.
 const RECENT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// So many alarms are shown.
+/// At most this many alarms are shown.
 const ALARMS_SHOWN: usize = 5;
 
 /// Findings about one subject.
@@ -45,17 +45,17 @@ pub struct SubjectFindings<'report> {
 }
 
 impl SubjectFindings<'_> {
-    /// Adds what is as it should be.
+    /// Adds a check that passed.
     pub fn good(&mut self, message: impl Into<String>) {
         self.add("good", message.into(), None);
     }
 
-    /// Adds what is worth knowing.
+    /// Adds a note.
     pub fn note(&mut self, message: impl Into<String>) {
         self.add("note", message.into(), None);
     }
 
-    /// Adds what is wrong, and what to do about it.
+    /// Adds a problem, and what to do about it.
     pub fn bad(&mut self, message: impl Into<String>, hint: &str) {
         let message = message.into();
         // Two levels may share a file, and several entries a program.
@@ -76,7 +76,7 @@ impl SubjectFindings<'_> {
     }
 }
 
-/// Looks at the state folder, the index of hooks and the settings.
+/// Checks the state folder, the index of hooks and the settings.
 pub fn look_at_state(environment: &Environment, ward: &mut SubjectFindings<'_>) {
     let Some(state) = &environment.places.state else {
         return ward.bad("no state folder: no journal, no sessions, no trust", "set HOME");
@@ -122,7 +122,7 @@ pub fn look_at_state(environment: &Environment, ward: &mut SubjectFindings<'_>) 
     }
 }
 
-/// Looks at every installed hook.
+/// Checks every installed hook.
 pub fn look_at_hooks(environment: &Environment, ward: &mut SubjectFindings<'_>) {
     let installed = hooks::installed(environment);
     for note in &installed.notes {
@@ -154,7 +154,7 @@ pub fn look_at_hooks(environment: &Environment, ward: &mut SubjectFindings<'_>) 
     ward.good(if ready == 1 { "1 hook ready".to_owned() } else { format!("{ready} hooks ready") });
 }
 
-/// Tells what keeps a hook's script from doing its work; whether anything does.
+/// Reports what keeps a hook's script from running; returns whether anything does.
 fn look_at_script(hook: &Hook, environment: &Environment, ward: &mut SubjectFindings<'_>) -> bool {
     let mut is_broken = false;
     for problem in hooks::findings(hook, environment) {
@@ -169,7 +169,7 @@ fn look_at_script(hook: &Hook, environment: &Environment, ward: &mut SubjectFind
     is_broken
 }
 
-/// Looks at the MCP servers of documentation and second opinions, if any are named.
+/// Checks the MCP servers for documentation and second opinions, if any are named.
 pub fn look_at_servers(environment: &Environment, ward: &mut SubjectFindings<'_>) {
     let left_out = mcp_servers::project_file(environment).ok().flatten();
     if let Some(file) = left_out
@@ -194,14 +194,14 @@ pub fn look_at_servers(environment: &Environment, ward: &mut SubjectFindings<'_>
     }
 }
 
-/// Looks at the journal. Returns when each host was last heard of, and at which event.
+/// Checks the journal. Returns when each host was last seen, and at which event.
 pub fn look_at_journal(
     environment: &Environment,
     ward: &mut SubjectFindings<'_>,
 ) -> BTreeMap<String, String> {
     let mut seen = BTreeMap::new();
     let Some(journal) = environment.journal() else { return seen };
-    // Older ones are for `verify`: this should be quick, and an alarm does not ring forever.
+    // Older ones are left to `verify`: this should be quick, and alarms expire.
     let since = now() - RECENT;
     let (mut denials, mut records) = (Denials::default(), 0);
     let mut alarms_told = Vec::new();
@@ -256,9 +256,10 @@ pub fn look_at_journal(
     seen
 }
 
-/// Tells of the latest alarms: what was done past our guards, and what was done to them.
+/// Reports the latest alarms: what bypassed our guards, and what was done to them.
 fn look_at_alarms(mut told: Vec<(Timestamp, Alarm)>, ward: &mut SubjectFindings<'_>) {
-    // Of denied calls that ran the journal itself tells, and what is off is seen as it is now.
+    // Denied calls that ran are reported from the journal itself, and disabled hooks from the
+    // current settings.
     told.retain(|(_, alarm)| !matches!(alarm.kind, AlarmKind::DeniedButRan | AlarmKind::HooksOff));
     let mut texts = BTreeSet::new();
     told.retain(|(_, alarm)| texts.insert(alarm.text.clone()));
@@ -278,7 +279,7 @@ fn look_at_alarms(mut told: Vec<(Timestamp, Alarm)>, ward: &mut SubjectFindings<
     }
 }
 
-/// Looks at how an agent calls us; `seen` is when each host was last heard of.
+/// Checks how an agent calls us; `seen` is when each host was last seen.
 pub fn look_at_agent(
     agent: &HostSpec,
     environment: &Environment,
@@ -310,7 +311,7 @@ pub fn look_at_agent(
             }
         };
         if found.ours.is_empty() {
-            // What the project's settings switch off is off, whoever's settings have it call us.
+            // What the project's settings disable is off, whichever settings register us.
             if project && settings::is_wired(agent, environment) {
                 tell_obstacles(ward);
             }
@@ -333,7 +334,7 @@ pub fn look_at_agent(
                 &format!("anyhook install {id}"),
             );
         }
-        // A plugin names the program alone.
+        // A plugin names only the program.
         let program = |command: &String| {
             program_of(command)
                 .filter(|_| is_ours(command, id))
@@ -367,9 +368,9 @@ pub fn look_at_agent(
     }
 }
 
-/// Looks at the program that an agent calls.
+/// Checks the program that an agent calls.
 fn look_at_program(program: &Path, id: &str, ward: &mut SubjectFindings<'_>) {
-    // One without a folder is looked for by the agent's shell.
+    // A program without a folder is looked up by the agent's shell.
     if !program.is_absolute() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Why something could not be set up, read or taken away.
+//! Errors of installing, reading or removing things.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use anyhook_engine::trust::TrustError;
 use anyhook_hosts::wiring::SettingsError;
 
-/// Why something could not be set up, read or taken away.
+/// Why something could not be installed, read or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// Settings and programs have no place.
+    /// There is no home folder for settings and programs.
     #[error("there is no home folder")]
     NoHome,
-    /// What is remembered has no place.
+    /// There is no state folder.
     #[error("there is no state folder")]
     NoState,
-    /// The user's level has no place.
+    /// There is no folder for the user's level.
     #[error("there is no user level: `HOME` is not set")]
     NoUserLevel,
-    /// The running program is not known.
+    /// The path of the running program is not known.
     #[error("cannot find the path of the running program")]
     NoProgram,
     /// No agent has this name.
@@ -29,7 +29,7 @@ pub enum SetupError {
     UnknownPack {
         /// The name.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: Vec<&'static str>,
     },
     /// A name that is neither an installed hook's nor a folder's.
@@ -38,7 +38,7 @@ pub enum SetupError {
     /// Settings are not in a file.
     #[error("`{}` is not a file", .0.display())]
     NotAFile(PathBuf),
-    /// Settings are behind a link that leads nowhere.
+    /// Settings are behind a dangling link.
     #[error("`{}` is a broken link", .0.display())]
     DanglingLink(PathBuf),
     /// Settings cannot be read.
@@ -49,7 +49,7 @@ pub enum SetupError {
         /// The reason.
         cause: io::Error,
     },
-    /// A settings file or a program cannot be written; it is as it was.
+    /// A settings file or a program cannot be written; it is unchanged.
     #[error("`{}` cannot be written: {cause}", path.display())]
     Unwritable {
         /// The file.
@@ -81,13 +81,13 @@ pub enum SetupError {
         /// The reason.
         cause: io::Error,
     },
-    /// A HOOK.md is written so that `mode: shadow` cannot be added by a program.
+    /// A HOOK.md is written so that a program cannot add `mode: shadow`.
     #[error("`{0}` cannot be put into shadow mode")]
     NoShadow(String),
     /// A HOOK.md is written so that a program cannot take it out of shadow mode.
     #[error("`{}` has no plain line `mode: shadow`", .0.display())]
     NoPlainMode(PathBuf),
-    /// What was shown cannot be trusted, or a folder not be copied.
+    /// What was shown cannot be trusted, or a folder cannot be copied.
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// Settings are not what their agent expects.

@@ -1,4 +1,4 @@
-//! Hooks that are installed or named: by name, by folder, or by a folder of hooks.
+//! Finds hooks that are installed or named: by name, by folder, or by a folder of hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -23,8 +23,8 @@ pub fn installed(environment: &Environment) -> InstalledHooks {
     );
     for standing in &mut installed.hooks {
         let hook = &mut standing.hook;
-        // What is wrong with the copy that was trusted is put right by trusting it again, not by what
-        // the copy's findings say.
+        // Problems of the trusted copy are fixed by trusting the hook again, not by what the copy's
+        // findings suggest.
         if matches!(hook.trust, Trust::Changed(_)) && hook.fault().is_some() {
             hook.problems = as_written(hook).problems;
         }
@@ -32,8 +32,8 @@ pub fn installed(environment: &Environment) -> InstalledHooks {
     installed
 }
 
-/// Returns what keeps a hook from doing its work that neither its definition nor an event shows: a
-/// script that cannot be started, a placeholder, failures at every run.
+/// Returns problems of a hook that neither its definition nor an event shows: a script that cannot
+/// be started, a placeholder, failures at every run.
 pub fn findings(hook: &Hook, environment: &Environment) -> Vec<Problem> {
     let mut problems = script_check::check(hook, &program_folders());
     let state = environment.places.state.as_deref();
@@ -66,7 +66,7 @@ pub fn hooks_folder(level: Level, environment: &Environment) -> Result<PathBuf, 
     }
 }
 
-/// Finds the hooks that `names` stand for.
+/// Finds the hooks that `names` refer to.
 pub fn find(names: &[PathBuf], environment: &Environment) -> Result<Vec<Hook>, SetupError> {
     let mut found = Vec::new();
     let installed = installed(environment);
@@ -89,13 +89,13 @@ pub fn find(names: &[PathBuf], environment: &Environment) -> Result<Vec<Hook>, S
     Ok(found)
 }
 
-/// Tells whether a hook, or its folder, has this name.
+/// Returns whether a hook, or its folder, has this name.
 fn is_called(hook: &Hook, name: &Path) -> bool {
     Path::new(hook.name()) == name
         || hook.folder.file_name().is_some_and(|folder| folder == name.as_os_str())
 }
 
-/// Returns a hook as its author wrote it: the source, not the copy that was trusted.
+/// Returns a hook as its author wrote it: the source, not the trusted copy.
 fn as_written(hook: &Hook) -> Hook {
     if hook.folder == hook.runs_from || hook.folder.symlink_metadata().is_err() {
         return hook.clone();

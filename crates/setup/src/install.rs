@@ -1,5 +1,5 @@
-//! Wiring into agents and out again: what becomes of their settings files, and the record by which
-//! that is taken back to the byte.
+//! Installs anyhook into agents' settings files and removes it again: the changes, and the record
+//! from which they are reverted byte for byte.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,13 @@ use anyhook_hosts::{AGENTS, HostSpec};
 use crate::error::SetupError;
 use crate::settings::{self, RecordedChange, RecordedInstallation};
 
-/// What is to be done for one agent: its settings as they are, and as they become.
+/// The changes for one agent: its settings before and after.
 pub struct InstallPlan {
     /// The agent.
     pub agent: &'static HostSpec,
-    /// Its settings files as they are.
+    /// Its settings files before.
     pub texts: SettingsTexts,
-    /// Those that change.
+    /// The files that change.
     pub edits: SettingsEdits,
 }
 
@@ -34,7 +34,7 @@ impl std::fmt::Debug for InstallPlan {
     }
 }
 
-/// Returns the agents that were named, or those that are here.
+/// Returns the named agents, or those that are installed.
 pub fn chosen(
     names: &[String],
     scope: &SettingsScope,
@@ -53,7 +53,7 @@ pub fn chosen(
 }
 
 impl InstallPlan {
-    /// Works out how an agent comes to call us.
+    /// Computes the settings with which an agent calls us.
     pub fn wire(
         agent: &'static HostSpec,
         scope: &SettingsScope,
@@ -65,8 +65,8 @@ impl InstallPlan {
         Ok(Self { agent, texts, edits })
     }
 
-    /// Works out how to get back: what was there before, or, where somebody has edited since, the
-    /// text without what is ours.
+    /// Computes how to revert them: to what was there before, or, if someone has edited them since,
+    /// to the text without our entries.
     pub fn unwire(
         agent: &'static HostSpec,
         scope: &SettingsScope,
@@ -84,7 +84,7 @@ impl InstallPlan {
         Ok(Self { agent, texts, edits })
     }
 
-    /// Returns the settings files as they become.
+    /// Returns the settings files after the changes.
     pub fn texts_after(&self) -> SettingsTexts {
         let mut texts = self.texts.clone();
         for (path, after) in &self.edits {
@@ -96,12 +96,12 @@ impl InstallPlan {
         texts
     }
 
-    /// Looks at the settings as they become.
+    /// Inspects the settings after the changes.
     pub fn outcome(&self, scope: &SettingsScope) -> Result<WiringStatus, SetupError> {
         Ok(self.agent.settings.inspect(scope, &self.texts_after())?)
     }
 
-    /// Returns what becomes of each file that changes.
+    /// Returns the change of each file that changes.
     pub fn changes(&self) -> impl Iterator<Item = (&PathBuf, SettingsChange)> {
         self.edits.iter().map(|(path, after)| {
             let change = match (self.texts.get(path), after) {
@@ -113,8 +113,8 @@ impl InstallPlan {
         })
     }
 
-    /// Compares settings files with how they were before the installation: those that this plan
-    /// changes, and those that the record knows. `now` is how they are.
+    /// Compares settings files with their state before the installation: those that this plan
+    /// changes, and those in the record. `now` is their current state.
     pub fn restored(
         &self,
         now: &SettingsTexts,
@@ -136,7 +136,7 @@ impl InstallPlan {
         paths.into_iter().map(restored).collect()
     }
 
-    /// Writes the settings, and keeps a record of what was there before.
+    /// Writes the settings, and stores a record of what was there before.
     pub fn install(
         &self,
         scope: &SettingsScope,
@@ -147,8 +147,8 @@ impl InstallPlan {
             return Ok(());
         }
         let state = environment.places.state.as_ref().ok_or(SetupError::NoState)?;
-        // The first installation knows what was there before; a second must not forget it. Where
-        // somebody has edited since, what was there before is their text without what is ours.
+        // The first installation knows what was there before; a second must not forget it. If
+        // someone has edited it since, what was there before is their text without our entries.
         let without_us = agent.settings.unwire(scope, texts)?;
         let mut record = RecordedInstallation::load(state, agent, scope).unwrap_or_default();
         record.v = 1;
@@ -168,14 +168,14 @@ impl InstallPlan {
     }
 }
 
-/// What becomes of a settings file.
+/// The change of a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsChange {
-    /// It was not there.
+    /// It did not exist.
     Created,
-    /// It has another text.
+    /// Its text changes.
     Changed,
-    /// It goes.
+    /// It is removed.
     Removed,
 }
 
@@ -190,14 +190,14 @@ impl SettingsChange {
     }
 }
 
-/// How a settings file is after an `uninstall`.
+/// The state of a settings file after an `uninstall`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestoreResult {
-    /// As it was before the installation, to the byte.
+    /// As it was before the installation, byte for byte.
     Exactly,
-    /// Somebody has edited it since; only what is ours is gone.
+    /// Someone has edited it since; only our entries are gone.
     Edited,
-    /// Without what is ours; there is no record of how it was.
+    /// Without our entries; there is no record of how it was.
     Unknown,
 }
 
@@ -212,7 +212,7 @@ impl RestoreResult {
     }
 }
 
-/// Records where programs are found now, by which guards find theirs: not by the agent's `PATH`.
+/// Records where programs are found now: guards use this to find theirs, not the agent's `PATH`.
 pub fn record_program_path(environment: &Environment) -> Result<(), SetupError> {
     let Some(state) = &environment.places.state else { return Ok(()) };
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Where anyhook keeps its things for this user, whatever the caller's environment says.
+//! Known places: the folders of anyhook for this user, whatever the caller's environment says.
 //!
-//! `HOME` and `XDG_*` are the caller's to set, and a caller may be an agent. What guards against agents
-//! is therefore also looked for below the home folder that the password database names, and in the
+//! `HOME` and `XDG_*` are set by the caller, which may be an agent. Guards against agents are
+//! therefore also looked for below the home folder that the password database names, and in the
 //! folders that `install` wrote into agents' settings there.
 
 use std::fs;
@@ -17,16 +17,16 @@ use crate::{passwd, settings};
 /// The folders of one user.
 #[derive(Debug, Default)]
 pub struct KnownPlaces {
-    /// The user's level: the environment's first.
+    /// The user's level: that of the environment first.
     pub users: Vec<PathBuf>,
-    /// What is remembered: the environment's first; others only if they are there.
+    /// The state folders: that of the environment first; others only if they exist.
     pub states: Vec<PathBuf>,
-    /// The state folders that are there and that no variable of the caller chose.
+    /// The state folders that exist and that no variable of the caller selected.
     fixed_states: Vec<PathBuf>,
 }
 
 impl KnownPlaces {
-    /// Finds them all.
+    /// Finds all of them.
     pub fn find(environment: &Environment) -> Self {
         let places = &environment.places;
         let mut known = Self::default();
@@ -49,13 +49,13 @@ impl KnownPlaces {
         known
     }
 
-    /// Returns the state folders whose word counts where the caller is an agent: those that its
-    /// environment did not choose, if there are any.
+    /// Returns the state folders that are authoritative if the caller is an agent: those that its
+    /// environment did not select, if there are any.
     pub fn trusted_states(&self) -> &[PathBuf] {
         if self.fixed_states.is_empty() { &self.states } else { &self.fixed_states }
     }
 
-    /// Returns the state folders beside that of the environment.
+    /// Returns the state folders other than that of the environment.
     pub fn other_states(&self, places: &Places) -> impl Iterator<Item = &PathBuf> {
         let own = places.state.clone();
         self.states.iter().filter(move |state| Some(*state) != own.as_ref())
@@ -63,7 +63,7 @@ impl KnownPlaces {
 
     /// Adds the folders that `install` wrote into the user's settings of each agent.
     fn add_installed(&mut self, scope: &SettingsScope, is_fixed: bool) {
-        // Settings that cannot be read name nothing; `doctor` says what is wrong with them.
+        // Settings that cannot be read name nothing; `doctor` reports what is wrong with them.
         let found = AGENTS.into_iter().filter_map(|agent| settings::inspect(agent, scope).ok());
         for (option, folder) in found.flat_map(|found| found.folders()) {
             match option {
@@ -85,7 +85,7 @@ impl KnownPlaces {
     }
 }
 
-/// Adds a folder, unless it is there by this name or another.
+/// Adds a folder, unless it is included under this name or another.
 fn add(folders: &mut Vec<PathBuf>, folder: PathBuf) {
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let new = real(&folder);
@@ -94,7 +94,7 @@ fn add(folders: &mut Vec<PathBuf>, folder: PathBuf) {
     }
 }
 
-/// Returns where agents' settings are if no variable says so.
+/// Returns where agents' settings are by default.
 fn plain_scope(home: &Path) -> SettingsScope {
     SettingsScope {
         home: home.to_owned(),
@@ -104,18 +104,18 @@ fn plain_scope(home: &Path) -> SettingsScope {
     }
 }
 
-/// Returns the home folder that the database of users names.
+/// Returns the home folder from the user database.
 fn passwd_home() -> Option<PathBuf> {
     passwd_home_of_tests().or_else(|| passwd::user()?.home)
 }
 
-/// In builds for tests, the home folder that the password database names: the tests' own.
+/// In builds for tests, the home folder that replaces that of the user database.
 #[cfg(debug_assertions)]
 fn passwd_home_of_tests() -> Option<PathBuf> {
     anyhook_hook::environment::folder("ANYHOOK_PASSWD_HOME")
 }
 
-/// Only builds for tests have another home.
+/// Only builds for tests have another home folder.
 #[cfg(not(debug_assertions))]
 fn passwd_home_of_tests() -> Option<PathBuf> {
     None

@@ -1,15 +1,15 @@
-//! What is set up on a machine, for a user and a project; read and written, without a word to anybody.
+//! Setup on a machine, for a user and a project: reads and writes it, without any output.
 //!
-//! - [`settings`] and [`install`]: agents' settings files, and how they come to call us;
-//! - [`new_hook`]: a hook to start from; [`packs`]: hooks that belong together, put in place and taken
-//!   away; [`shadow`]: hooks that are only watched; [`promote`]: hooks that count from now on;
-//! - [`hooks`], [`runbooks`], [`mcp_servers`]: what counts for work in a folder, and what of it is trusted;
-//!   [`trust`]: what may be trusted, compared with what was; [`runbook_report`]: a runbook's pipelines
-//!   as they are reported;
-//! - [`workspaces`]: whether a pipeline's workspace can be made;
-//! - [`known_places`]: where all that is, whatever the caller's environment says;
-//! - [`service`]: the daemon as a service of the session; [`doctor`]: what is wrong with all of it;
-//! - [`accept_changes`]: what a person changed counts at once.
+//! - [`settings`] and [`install`]: agents' settings files, and the entries that call us;
+//! - [`new_hook`]: the template of a hook; [`packs`]: installs and removes packs of hooks;
+//!   [`shadow`]: hooks in shadow mode; [`promote`]: switches them to enforce;
+//! - [`hooks`], [`runbooks`], [`mcp_servers`]: what applies to work in a folder, and whether it is
+//!   trusted; [`trust`]: what may be trusted, compared with what was trusted before;
+//!   [`runbook_report`]: a runbook's pipelines as they are reported;
+//! - [`workspaces`]: whether a pipeline's workspace can be created;
+//! - [`known_places`]: the folders of all that, whatever the caller's environment says;
+//! - [`service`]: the daemon as a service of the session; [`doctor`]: checks all of it;
+//! - [`accept_changes`]: makes a person's changes take effect at once.
 
 pub mod accept_changes;
 pub mod doctor;
@@ -36,7 +36,7 @@ use anyhook_engine::Places;
 
 pub use error::SetupError;
 
-/// Returns a path as a person would write it: below home with `~`.
+/// Returns a path as a person would write it: below the home folder with `~`.
 pub fn shown(path: &Path, places: &Places) -> String {
     match places.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
         Some(inner) if !inner.as_os_str().is_empty() => format!("~/{}", inner.display()),

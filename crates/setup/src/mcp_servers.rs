@@ -1,4 +1,4 @@
-//! Which MCP servers count: the project's, if somebody trusted its `mcp.json` as it is, then the
+//! Finds the MCP servers that apply: the project's, if its current `mcp.json` is trusted, then the
 //! user's.
 
 use std::fs;
@@ -15,33 +15,33 @@ use crate::shown;
 
 /// The file that names servers, in the folder of a level.
 pub const FILE: &str = "mcp.json";
-/// No such file that people write is so large.
+/// No such file that people write is larger than this.
 const SIZE_LIMIT: u64 = 256 * 1024;
 
 /// The project's file, as it was read.
 #[derive(Debug)]
 pub struct ProjectFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it holds, once and for all: what was shown or checked is what is used.
+    /// Its content, read once: what was shown or checked is what is used.
     pub content: Vec<u8>,
-    /// How it stands.
+    /// Whether it is trusted.
     pub trust: FileTrust,
 }
 
-/// The servers that count.
+/// The servers that apply.
 #[derive(Debug)]
 pub struct Servers {
     config: Config,
-    /// The project's servers where nobody trusted them, and why.
+    /// The project's servers if they are not trusted, and why.
     left_out: Option<(Config, ServerFailure)>,
     files: String,
     root: PathBuf,
 }
 
 impl Servers {
-    /// Reads the files. A file that counts and cannot be read is an error: it may have named what
-    /// another now stands in for.
+    /// Reads the files. A file that applies and cannot be read is an error: it may have named a
+    /// server that another file would now provide.
     pub fn find(environment: &Environment) -> Result<Self, ServerFailure> {
         let user = environment.places.user.as_ref().map(|user| user.join(FILE));
         let user_config = match &user {
@@ -62,7 +62,7 @@ impl Servers {
             let config = file.config(environment);
             match file.not_counted(environment) {
                 None => servers.config = config?.or(servers.config),
-                // Read all the same, to tell whoever misses one of its servers.
+                // Read nevertheless, to report which of its servers are missing.
                 Some(why) => servers.left_out = Some((config.unwrap_or_default(), why)),
             }
         }
@@ -70,7 +70,7 @@ impl Servers {
     }
 
     /// Returns a server, ready to be connected to. It is started in the project's root, and paths
-    /// of its file are meant from there.
+    /// in its file are relative to that.
     pub fn server(&self, name: &str) -> Result<Server, ServerFailure> {
         let found = self.config.server(name, &self.files, &|name| std::env::var(name).ok());
         if let (None, Some((config, why))) = (self.config.file_of(name), &self.left_out)
@@ -89,24 +89,24 @@ impl Servers {
         Ok(server)
     }
 
-    /// Returns the names of the servers that count.
+    /// Returns the names of the servers that apply.
     pub fn names(&self) -> Vec<&str> {
         self.config.names().collect()
     }
 
-    /// Returns what has no meaning in the files.
+    /// Returns the unknown entries of the files.
     pub fn notes(&self) -> &[ConfigNote] {
         &self.config.notes
     }
 }
 
 impl ProjectFile {
-    /// Reads what it says, trusted or not.
+    /// Parses its content, trusted or not.
     pub fn config(&self, environment: &Environment) -> Result<Config, ServerFailure> {
         parse(&self.path, self.content.clone(), environment)
     }
 
-    /// Says why its servers do not count, if they do not.
+    /// Returns why its servers do not apply, if they do not.
     pub fn not_counted(&self, environment: &Environment) -> Option<ServerFailure> {
         let why = match self.trust {
             FileTrust::Trusted => return None,
@@ -127,9 +127,9 @@ pub fn project_path(environment: &Environment) -> PathBuf {
     environment.project_root().join(PROJECT_LEVEL).join(FILE)
 }
 
-/// Tells whether a word of the command line means the project's file.
+/// Returns whether an argument names the project's file.
 pub fn is_meant(word: &Path, environment: &Environment) -> bool {
-    // As hints name it, wherever in the project they are read.
+    // As hints name it, from any folder of the project.
     let usual = Path::new(PROJECT_LEVEL).join(FILE);
     let project = project_path(environment);
     let whole = environment.work_dir.join(word);
@@ -174,7 +174,7 @@ fn read_bytes(path: &Path, environment: &Environment) -> Result<Option<Vec<u8>>,
     let file = shown(path, &environment.places);
     let failed = |error: std::io::Error| unusable(&file, &error.to_string());
     match fs::metadata(path) {
-        // One that was never there, or whose folder is a file.
+        // It never existed, or its folder is a file.
         Err(_) if fs::symlink_metadata(path).is_err() => return Ok(None),
         Err(error) => return Err(failed(error)),
         // A pipe may never end.

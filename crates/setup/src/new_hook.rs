@@ -1,4 +1,4 @@
-//! A new hook to start from: its HOOK.md, a script, and test cases that hold.
+//! Creates a new hook from a template: its HOOK.md, a script, and test cases that pass.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 
 use crate::error::SetupError;
 
-/// The script's name in its folder, whatever its language is.
+/// The script's name in its folder, whatever its language.
 pub const SCRIPT: &str = "scripts/run";
 
-/// A hook that is to be made.
+/// A hook to be created.
 #[derive(Debug)]
 pub struct NewHook {
     /// Its name.
     name: String,
-    /// The events it runs at, each once.
+    /// The events it runs at, without duplicates.
     triggers: Vec<TriggerEvent>,
     /// A regular expression for the tool's name.
     tool: Option<String>,
@@ -52,14 +52,14 @@ pub enum Language {
     Js,
 }
 
-/// Why a hook cannot be made as it was described.
+/// Why a hook cannot be created as described.
 #[derive(Debug)]
 pub enum NewHookError {
-    /// No hook may have this name, and why.
+    /// The name is not allowed, and why.
     Name(&'static str),
-    /// No event is called so.
+    /// There is no such event.
     UnknownTrigger(String),
-    /// A tool or a pattern was named for an event that is about no tool.
+    /// A tool or a pattern was given for an event without a tool.
     NoToolEvent(EventKind),
     /// Its definition would not pass a check.
     Definition(Problem),
@@ -92,7 +92,7 @@ impl NewHook {
         }
     }
 
-    /// Writes it into its folder. Returns the files, by their paths there.
+    /// Writes it into its folder. Returns the paths of the files, relative to the folder.
     pub fn write(&self, folder: &Path) -> Result<Vec<String>, SetupError> {
         let hook_file = hook_file(self);
         let matcher = definition::read(hook_file.as_bytes(), &self.name).matcher;
@@ -109,14 +109,14 @@ impl NewHook {
         Ok(files.into_iter().map(|(name, _, _)| name).collect())
     }
 
-    /// Tells whether the script blocks whenever it runs: its matcher has found what to block.
+    /// Returns whether the script blocks whenever it runs: its matcher selects what to block.
     fn blocks(&self) -> bool {
         self.triggers.iter().all(|trigger| trigger.kind.takes_input_change())
             && self.pattern.is_some()
     }
 }
 
-/// Reads the events that a hook is to run at, each once.
+/// Parses the events that a hook runs at, without duplicates.
 fn read_triggers(words: &[String], has_matcher: bool) -> Result<Vec<TriggerEvent>, NewHookError> {
     let mut triggers: Vec<TriggerEvent> = Vec::new();
     for word in words.iter().map(|word| word.trim()) {
@@ -141,7 +141,7 @@ fn write(path: &Path, content: &str, mode: u32) -> Result<(), SetupError> {
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(SetupError::unusable(path))
 }
 
-/// Single-quoted YAML needs nothing but doubled quotes.
+/// Single-quoted YAML only needs doubled quotes.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
@@ -153,7 +153,7 @@ fn hook_file(hook: &NewHook) -> String {
         [one] => (*one).to_owned(),
         several => format!("[{}]", several.join(", ")),
     };
-    // It decides nothing until its author has written it and says so.
+    // It decides nothing until its author has written it and enables it.
     let mut matter = format!(
         "---\nname: {name}\ndescription: {}\ntrigger: {trigger}\nmode: shadow\n",
         placeholder_description(name)
@@ -185,8 +185,8 @@ fn hook_file(hook: &NewHook) -> String {
 
 /// Returns the script's text.
 ///
-/// With a pattern the matcher has found what to block, so the script blocks; without, it shows how
-/// to look into the event.
+/// With a pattern the matcher selects what to block, so the script blocks; without, it shows how to
+/// read the event.
 fn script(hook: &NewHook) -> String {
     let blocks = hook.blocks();
     let reason = PLACEHOLDER_REASON;
@@ -228,8 +228,8 @@ fn script(hook: &NewHook) -> String {
     }
 }
 
-/// Makes the cases, of the first event that the hook runs at: an everyday one, and one that the script
-/// blocks.
+/// Makes the test cases, for the first event that the hook runs at: a harmless one, and one that
+/// the script blocks.
 fn cases(hook: &NewHook, matcher: &Matcher) -> Vec<(&'static str, Value)> {
     let Some(TriggerEvent { kind, name: trigger }) = hook.triggers.first() else {
         return Vec::new();

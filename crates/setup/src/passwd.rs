@@ -1,4 +1,4 @@
-//! The database of users: what it says of the user who runs this program.
+//! The user database: the entry of the user who runs this program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::process::{Command, Stdio};
 
 /// The users of this system.
 const FILE: &str = "/etc/passwd";
-/// Asks the other databases of users, such as LDAP.
+/// Queries the other user databases, such as LDAP.
 const GETENT: &str = "/usr/bin/getent";
 
-/// What the database says of a user.
+/// The entry of a user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct User {
     /// The login name.
     pub name: String,
-    /// The home folder; none if it is not an absolute path.
+    /// The home folder; `None` if it is not an absolute path.
     pub home: Option<PathBuf>,
 }
 

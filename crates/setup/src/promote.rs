@@ -1,4 +1,4 @@
-//! From shadow to enforce: a hook that was only watched counts.
+//! Promotes a hook from shadow to enforce in its HOOK.md.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub struct Promotion<'hook> {
 }
 
 impl<'hook> Promotion<'hook> {
-    /// Finds what is to be changed; nothing is written yet.
+    /// Finds the change; nothing is written yet.
     pub fn of(hook: &'hook Hook) -> Result<Self, SetupError> {
         let file = hook.folder.join("HOOK.md");
         let before = fs::read(&file).map_err(SetupError::unusable(&file))?;
@@ -36,13 +36,13 @@ impl<'hook> Promotion<'hook> {
         Ok(Self { hook, file, line, before, after })
     }
 
-    /// Writes the change. A project's hook that is trusted stays trusted.
+    /// Writes the change. A trusted hook of the project stays trusted.
     pub fn write(self, environment: &Environment) -> Result<(), SetupError> {
         let Self { hook, file, before, after, .. } = self;
         let trusted = trusted(hook, environment);
         replace(&file, &after)?;
         if Hook::load(&hook.folder, hook.level).definition.mode != Mode::Enforce {
-            // The file is not what it looks like: nothing is changed by half.
+            // The file is not what it seems: no partial change is left.
             replace(&file, &before)?;
             return Err(SetupError::NoPlainMode(file));
         }
@@ -64,7 +64,7 @@ fn trusted(hook: &Hook, environment: &Environment) -> Option<(TrustStore, bool)>
     Some((TrustStore::new(environment.places.state.as_deref()?), trusted.replaces))
 }
 
-/// Returns the file with `mode: enforce`, and the line that changed; none if it is not plain.
+/// Returns the file with `mode: enforce`, and the line that changed; `None` if it is not plain.
 fn enforce(file: &[u8]) -> Option<(Vec<u8>, usize)> {
     let mut lines: Vec<Vec<u8>> =
         file.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
@@ -88,7 +88,7 @@ fn enforce(file: &[u8]) -> Option<(Vec<u8>, usize)> {
 /// Replaces a file atomically; it keeps its permissions.
 fn replace(file: &Path, text: &[u8]) -> Result<(), SetupError> {
     let at_fault = SetupError::unusable(file);
-    // A link stays one: what it points to is replaced.
+    // A link stays a link: its target is replaced.
     let file = fs::canonicalize(file).map_err(&at_fault)?;
     let permissions = fs::metadata(&file).map_err(&at_fault)?.permissions();
     AtomicFile::new(&file).permissions(permissions).replace(text).map_err(at_fault)

@@ -1,4 +1,4 @@
-//! What runbooks say of a pipeline, as it is reported.
+//! Reports on the pipelines of a runbook.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use anyhook_model::report::runbook::{
 };
 use serde_json::Value;
 
-/// Returns a pipeline in brief.
+/// Returns a pipeline's summary.
 pub fn listed(pipeline: &PipelineDefinition, file: &Path) -> ListedPipeline {
     ListedPipeline {
         name: pipeline.name.text.clone(),
@@ -22,7 +22,7 @@ pub fn listed(pipeline: &PipelineDefinition, file: &Path) -> ListedPipeline {
     }
 }
 
-/// Returns all that a runbook says of a pipeline.
+/// Returns everything that a runbook defines for a pipeline.
 pub fn shown(runbook: &Runbook, pipeline: &PipelineDefinition, file: &Path) -> ShownPipeline {
     let workspace = &pipeline.workspace;
     let notify = &pipeline.notify;
@@ -105,7 +105,7 @@ fn shown_agent(agent: &AgentDefinition) -> ShownAgent {
     }
 }
 
-/// Returns the values a pipeline takes, as they are printed.
+/// Returns the variables of a pipeline, as they are printed.
 fn variables(pipeline: &PipelineDefinition) -> Vec<ListedVariable> {
     let listed = |variable: &VariableDefinition| ListedVariable {
         name: variable.name.text.clone(),

@@ -1,4 +1,4 @@
-//! Runbooks on the disk: the project's first, then the user's.
+//! Finds and reads runbooks on disk: the project's first, then the user's.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,23 +15,23 @@ use anyhook_model::host::HOST_IDS;
 use crate::known_places::KnownPlaces;
 use crate::shown;
 
-/// The part of a level's folder that holds its runbooks.
+/// The subfolder of a level that contains its runbooks.
 const RUNBOOKS: &str = "runbooks";
 /// The project's workflow, in the folder of its level.
 const WORKFLOW: &str = "workflow.toml";
-/// No runbook that people write is so large.
+/// No runbook that people write is larger than this.
 const SIZE_LIMIT: u64 = 256 * 1024;
 
-/// A runbook on the disk.
+/// A runbook on disk.
 #[derive(Debug)]
 pub struct FoundRunbook {
     /// Its file.
     pub file: PathBuf,
     /// Its text.
     pub text: String,
-    /// What it says; of use only if nothing is wrong with it.
+    /// Its parsed content; only usable if it has no errors.
     pub runbook: Runbook,
-    /// What is wrong with it or worth knowing.
+    /// Errors in it, and notes.
     pub findings: Vec<Finding>,
 }
 
@@ -69,7 +69,7 @@ impl FoundRunbook {
         Self { file: file.to_owned(), text, runbook, findings }
     }
 
-    /// Tells whether its pipelines can run.
+    /// Returns whether its pipelines can run.
     pub fn is_usable(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity == runbook::Severity::Note)
     }
@@ -80,22 +80,22 @@ impl FoundRunbook {
     }
 }
 
-/// A runbook, or a workflow, that may need trust before what it says is run: always where an agent
-/// wants that, else every runbook but the user's own.
+/// A runbook, or a workflow, that may need trust before it is run: always for an agent, otherwise
+/// every runbook except the user's own.
 #[derive(Debug)]
 pub struct UnverifiedFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it holds: what was shown or checked is what is used.
+    /// Its content: what was shown or checked is what is used.
     pub text: String,
-    /// How it stands.
+    /// Whether it is trusted.
     pub trust: FileTrust,
     /// Whether it is among the user's own.
     pub is_own: bool,
 }
 
 impl UnverifiedFile {
-    /// Looks at a runbook or workflow whose text was read.
+    /// Looks up the trust of a runbook or workflow whose text was read.
     pub fn of(path: &Path, text: &str, environment: &Environment) -> Self {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let user = environment.places.user.as_ref().map(|user| user.join(RUNBOOKS));
@@ -107,7 +107,7 @@ impl UnverifiedFile {
         Self { path: path.to_owned(), text: text.to_owned(), trust, is_own }
     }
 
-    /// Tells whether a person has trusted it, where the caller's environment has no say.
+    /// Returns whether a person has trusted it, independently of the caller's environment.
     pub fn is_trusted_for_agents(&self, environment: &Environment) -> bool {
         KnownPlaces::find(environment).trusted_states().iter().any(|state| {
             let trust = TrustStore::new(state).file_trust(&self.path, self.text.as_bytes());
@@ -115,7 +115,7 @@ impl UnverifiedFile {
         })
     }
 
-    /// Tells whether it is a project's workflow and not a runbook.
+    /// Returns whether it is a project's workflow and not a runbook.
     pub fn is_workflow(&self) -> bool {
         self.path.ends_with(Path::new(PROJECT_LEVEL).join(WORKFLOW))
     }
@@ -140,26 +140,26 @@ pub fn of_project(environment: &Environment) -> Vec<UnverifiedFile> {
     files.iter().filter_map(read).collect()
 }
 
-/// Reads the runbook or workflow that a word of the command line means: a file, or the name of one of
-/// the project's. None if it means neither; why it cannot be read, if so.
+/// Reads the runbook or workflow that an argument names: a file, or the name of one of the
+/// project's. `None` if it is neither; an error if it cannot be read.
 pub fn named(word: &Path, environment: &Environment) -> Option<Result<UnverifiedFile, String>> {
     let path = is_name(word).then(|| place(word, environment)).filter(|path| path.is_file())?;
     Some(read_text(&path).map(|text| UnverifiedFile::of(&path, &text, environment)))
 }
 
-/// Tells whether a word may be the name of a runbook.
+/// Returns whether an argument may be the name of a runbook.
 pub fn is_name(word: &Path) -> bool {
     let extension = word.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| RunbookFormat::of_extension(extension).is_some())
 }
 
-/// Returns the file that a word means: as it is, else in the project, where hints name it from,
+/// Returns the file that an argument names: as it is, else relative to the project, as in hints,
 /// else among the project's runbooks.
 pub fn place(word: &Path, environment: &Environment) -> PathBuf {
     let root = environment.project_root();
     let inner = root.join(PROJECT_LEVEL).join(RUNBOOKS);
     let level = root.join(PROJECT_LEVEL).join(word);
-    // Of the project's level only the workflow is meant: `anyhook.toml` is no runbook.
+    // At the project's level only the workflow counts: `anyhook.toml` is not a runbook.
     let level = if word == Path::new(WORKFLOW) { level } else { inner.join(word) };
     let places = [environment.work_dir.join(word), root.join(word), inner.join(word), level];
     let found = places.iter().find(|path| path.is_file()).cloned();
@@ -168,7 +168,7 @@ pub fn place(word: &Path, environment: &Environment) -> PathBuf {
     })
 }
 
-/// Reads a file that is meant to be read by people, too.
+/// Reads a text file that people can read, too.
 fn read_text(file: &Path) -> Result<String, String> {
     let about = fs::metadata(file).map_err(|error| error.to_string())?;
     if !about.is_file() {
@@ -186,7 +186,7 @@ pub fn read_beside(runbook: &Path, path: &str) -> Result<String, String> {
     read_text(&runbook.parent().unwrap_or(Path::new("")).join(path))
 }
 
-/// Finds what a runbook says of its surroundings and is not so.
+/// Finds what a runbook assumes about its environment and is not the case.
 fn around(runbook: &Runbook, file: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     for agent in &runbook.agents {
@@ -242,7 +242,7 @@ pub fn path_from(file: &Path, environment: &Environment) -> String {
 pub struct InstalledRunbooks {
     /// Those of the project, then those of the user.
     pub runbooks: Vec<FoundRunbook>,
-    /// Folders that could not be read, and names that are there twice.
+    /// Folders that could not be read, and duplicate names.
     pub notes: Vec<String>,
 }
 
@@ -270,7 +270,7 @@ impl InstalledRunbooks {
     }
 }
 
-/// Returns the runbooks in a folder, in order; none if there is no folder.
+/// Returns the runbooks in a folder, sorted; empty if the folder does not exist.
 pub fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -287,11 +287,11 @@ pub fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Says which pipelines are in more than one runbook.
+/// Reports which pipelines are in more than one runbook.
 fn same_names(runbooks: &[FoundRunbook], environment: &Environment) -> Vec<String> {
     let mut notes = Vec::new();
     for (number, found) in runbooks.iter().enumerate() {
-        // One that could not be read whole may have a name twice, or none.
+        // One that could not be parsed completely may have a name twice, or none.
         let names = found.runbook.pipelines.iter().map(|pipeline| pipeline.name.text.as_str());
         for name in names.filter(|name| !name.is_empty()).collect::<BTreeSet<_>>() {
             let earlier =
@@ -309,7 +309,7 @@ fn same_names(runbooks: &[FoundRunbook], environment: &Environment) -> Vec<Strin
 }
 
 /// Finds a pipeline by its name, in one runbook or in all that are installed: the runbook's file,
-/// its text, and what it says, which can be used.
+/// its text, and its parsed content, which is valid.
 pub fn find_pipeline(
     environment: &Environment,
     name: &str,
@@ -332,7 +332,7 @@ pub fn find_pipeline(
     let of_file = file.is_some();
     let mut with_it = runbooks
         .into_iter()
-        // One that was named is looked at in any case: what is wrong with it may be why.
+        // A named runbook is checked in any case: its errors may be the reason.
         .filter(|found| found.runbook.pipeline(name).is_some() || of_file && !found.is_usable());
     match (with_it.next(), with_it.next()) {
         (Some(found), None) if found.is_usable() => Ok((found.file, found.text, found.runbook)),
@@ -350,13 +350,13 @@ pub fn find_pipeline(
 pub enum FindError {
     /// Its runbook has errors.
     Unusable(Box<FoundRunbook>),
-    /// Two runbooks have one of this name.
+    /// Two runbooks have a pipeline of this name.
     Twice([PathBuf; 2]),
     /// No runbook has it.
     Unknown {
         /// A pipeline with a similar name.
         near: Option<String>,
-        /// Runbooks that have errors, and may have it.
+        /// Runbooks that have errors, and may contain it.
         broken: Vec<PathBuf>,
     },
 }

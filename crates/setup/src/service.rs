@@ -1,5 +1,5 @@
-//! The daemon as a service of the user's session: what is written for systemd or launchd, and the
-//! commands that have it started.
+//! The daemon as a service of the user's session: the files for systemd or launchd, and the
+//! commands that start it.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use anyhook_hook::environment::{Environment, folder};
 
 use crate::error::SetupError;
 
-/// What a file of ours has in its first lines; a file without it is not ours.
+/// The marker in the first lines of our files; a file without it is not ours.
 const OURS: &str = "Written by `anyhook daemon install`";
 
 /// The name of the unit.
@@ -19,7 +19,7 @@ const UNIT: &str = "anyhook.service";
 /// The name of the launch agent.
 const LABEL: &str = "dev.anyhook.daemon";
 
-/// A service manager that we write for.
+/// A supported service manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     /// Of Linux.
@@ -33,17 +33,17 @@ pub enum Manager {
 pub struct Service {
     /// The program.
     pub program: PathBuf,
-    /// What it finds its folders and programs by.
+    /// The variables by which it finds its folders and programs.
     pub variables: Vec<(&'static str, String)>,
 }
 
 impl Manager {
-    /// Returns the one of this system.
+    /// Returns the service manager of this system.
     pub fn here() -> Self {
         if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
     }
 
-    /// Returns where its file belongs.
+    /// Returns the path of its file.
     pub fn file(self, environment: &Environment) -> Result<PathBuf, SetupError> {
         let home = environment.places.home.clone().ok_or(SetupError::NoHome);
         Ok(match self {
@@ -57,7 +57,7 @@ impl Manager {
         })
     }
 
-    /// Returns what is in its file.
+    /// Returns the content of its file.
     pub fn text(self, service: &Service) -> String {
         match self {
             Self::Systemd => unit(service),
@@ -65,7 +65,7 @@ impl Manager {
         }
     }
 
-    /// Returns the commands that have the service started now and at every login.
+    /// Returns the commands that start the service now and at every login.
     pub fn enable(self, file: &Path) -> Vec<Vec<String>> {
         match self {
             Self::Systemd => commands(&[
@@ -79,7 +79,7 @@ impl Manager {
         }
     }
 
-    /// Returns the command that ends the service, and starts it no more.
+    /// Returns the command that stops the service, and disables it.
     pub fn disable(self) -> Vec<Vec<String>> {
         match self {
             Self::Systemd => commands(&[&["systemctl", "--user", "disable", "--now", UNIT]]),
@@ -90,7 +90,7 @@ impl Manager {
     }
 }
 
-/// Returns the command that has systemd see that a unit is gone.
+/// Returns the command that makes systemd notice that a unit is gone.
 pub fn reload() -> Vec<String> {
     ["systemctl", "--user", "daemon-reload"].map(str::to_owned).to_vec()
 }
@@ -104,7 +104,7 @@ fn domain() -> String {
     format!("gui/{}", rustix::process::getuid().as_raw())
 }
 
-/// Runs a command of the service manager; or says why it failed.
+/// Runs a command of the service manager; returns why it failed, if so.
 pub fn run(words: &[String]) -> Result<(), String> {
     let typed = words.join(" ");
     let output = Command::new(&words[0]).args(&words[1..]).stdin(Stdio::null()).output();
@@ -117,7 +117,7 @@ pub fn run(words: &[String]) -> Result<(), String> {
     Err(format!("`{typed}`: {}", said.map_or(output.status.to_string(), str::to_owned)))
 }
 
-/// Reads a file of a service; none if it is not there.
+/// Reads a file of a service; `None` if it does not exist.
 pub fn read(file: &Path) -> Result<Option<String>, SetupError> {
     match fs::read(file) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
@@ -126,12 +126,12 @@ pub fn read(file: &Path) -> Result<Option<String>, SetupError> {
     }
 }
 
-/// Tells whether a file of a service was written by us.
+/// Returns whether a file of a service was written by us.
 pub fn is_ours(text: &str) -> bool {
     text.lines().take(3).any(|line| line.contains(OURS))
 }
 
-/// Writes a file, whole or not at all.
+/// Writes a file atomically.
 pub fn write(file: &Path, text: &str) -> Result<(), SetupError> {
     write_whole(file, text).map_err(SetupError::unusable(file))
 }
@@ -236,13 +236,13 @@ mod tests {
         assert!(!is_ours(&format!("[Unit]\n\n\n# {OURS}\n")), "too far down");
     }
 
-    /// What the service manager itself says about it.
+    /// The service manager itself checks the unit.
     #[test]
     fn systemd_accepts_the_unit() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(UNIT);
         let mut service = service();
-        // It looks for the program.
+        // It checks that the program exists.
         service.program = folder.path().join("100% any hook");
         write(&service.program, "#!/bin/sh\n").unwrap();
         let mode: fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -260,7 +260,7 @@ mod tests {
         let Some((accepted, said)) = verify(&text) else { return };
         assert!(accepted, "{said}");
         assert!(!said.contains(UNIT), "{said}");
-        // It does look.
+        // It does check.
         let (_, said) = verify(&text.replace("Type=exec", "Type=what")).unwrap();
         assert!(said.contains(UNIT), "{said}");
     }

@@ -1,4 +1,4 @@
-//! Agents on this machine: which are here, and their settings files, read and written.
+//! Agents on this machine: which are installed, and reading and writing their settings files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,13 +48,13 @@ pub fn host_ids() -> String {
     format!("{}, {}", OpenFormat.id(), ids())
 }
 
-/// Finds an agent by its id, or any other name people have for it, such as that of its program.
+/// Finds an agent by its id, or any other name for it, such as that of its program.
 pub fn find(name: &str) -> Result<&'static HostSpec, SetupError> {
     let known = host::host_ids(name).into_iter().find_map(anyhook_hosts::find);
     known.ok_or_else(|| SetupError::UnknownAgent(name.to_owned()))
 }
 
-/// Returns the agent's id or program that somebody may have meant who misspelt it.
+/// Returns the agent's id or program that a misspelt name probably means.
 pub fn nearest_agent(name: &str) -> Option<&'static str> {
     let names = AGENTS.into_iter().flat_map(|agent| [agent.id(), agent.program]);
     nearest(&name.to_ascii_lowercase(), names)
@@ -71,8 +71,8 @@ pub fn program(agent: &HostSpec) -> Option<PathBuf> {
     )
 }
 
-/// Tells whether an agent is on this machine: its program, or the folder of its settings, the
-/// user's or the project's.
+/// Returns whether an agent is installed on this machine: its program, or the folder of its
+/// settings, the user's or the project's.
 pub fn is_here(agent: &HostSpec, scope: &SettingsScope) -> bool {
     let users = SettingsScope { project: None, ..scope.clone() };
     let has_folder = |file: &PathBuf| {
@@ -89,7 +89,7 @@ pub fn is_here(agent: &HostSpec, scope: &SettingsScope) -> bool {
         || [scope, &users].iter().any(|scope| agent.settings.files(scope).iter().any(has_folder))
 }
 
-/// Tells whether an agent calls us, by the user's settings or the project's.
+/// Returns whether an agent calls us, by the user's settings or the project's.
 pub fn is_wired(agent: &HostSpec, environment: &Environment) -> bool {
     [false, true].into_iter().any(|project| {
         let found = scope(environment, project).and_then(|scope| inspect(agent, &scope));
@@ -97,7 +97,7 @@ pub fn is_wired(agent: &HostSpec, environment: &Environment) -> bool {
     })
 }
 
-/// Looks at how we are wired into an agent.
+/// Inspects how an agent's settings call us.
 pub fn inspect(agent: &HostSpec, scope: &SettingsScope) -> Result<WiringStatus, SetupError> {
     let mut texts = read(agent, scope)?;
     let mut unreadable = Vec::new();
@@ -105,7 +105,7 @@ pub fn inspect(agent: &HostSpec, scope: &SettingsScope) -> Result<WiringStatus, 
         for path in paths {
             match read_bounded(&path) {
                 Ok(Some(text)) => drop(texts.insert(path, text)),
-                // They are not ours to write, and often not there.
+                // We do not write these, and often they do not exist.
                 Ok(None) => {}
                 Err(error) => unreadable.push(Obstacle {
                     what: format!(
@@ -124,7 +124,7 @@ pub fn inspect(agent: &HostSpec, scope: &SettingsScope) -> Result<WiringStatus, 
     Ok(found)
 }
 
-/// Returns what keeps an agent that calls us from doing so in this project, by all settings.
+/// Returns what keeps an agent that calls us from doing so in this project, in all settings.
 pub fn obstacles(agent: &HostSpec, environment: &Environment) -> Vec<Obstacle> {
     if !is_wired(agent, environment) {
         return Vec::new();
@@ -142,9 +142,9 @@ pub fn obstacles(agent: &HostSpec, environment: &Environment) -> Vec<Obstacle> {
     found
 }
 
-/// Reads a file that an agent reads, too; none if it is not there.
+/// Reads a file that an agent reads, too; `None` if it does not exist.
 fn read_bounded(path: &Path) -> io::Result<Option<String>> {
-    // Opened without waiting: a named pipe has nobody at its other end.
+    // Opened without blocking: a named pipe may have no writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, rustix::fs::Mode::empty()) {
         Ok(file) => fs::File::from(file),
@@ -162,10 +162,10 @@ fn read_bounded(path: &Path) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// Settings files are read to this length.
+/// Settings files are read up to this length.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 
-/// Asks an agent's program for its version; one that does not answer soon has none.
+/// Asks an agent's program for its version; `None` if it does not answer soon.
 pub fn version(program: &Path) -> Option<String> {
     let mut child = Command::new(program)
         .arg("--version")
@@ -177,7 +177,7 @@ pub fn version(program: &Path) -> Option<String> {
     let limit = Instant::now() + VERSION_LIMIT;
     let ended = try_poll_until(limit, Duration::from_millis(10), || child.try_wait()).ok()?;
     if ended.is_none() {
-        // It has had its time.
+        // Its time is up.
         let _ = child.kill();
         let _ = child.wait();
         return None;
@@ -193,7 +193,7 @@ pub fn version(program: &Path) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// How long a program may take to tell its version.
+/// How long a program may take to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
 /// Reads the settings files of an agent.
@@ -219,11 +219,10 @@ pub fn read(agent: &HostSpec, scope: &SettingsScope) -> Result<SettingsTexts, Se
     Ok(texts)
 }
 
-/// What an installation changed, so that it can be taken back to the byte.
+/// What an installation changed, so that it can be reverted byte for byte.
 ///
-/// Both texts are kept because the one that is there now does not tell, for example, whether an
-/// empty
-/// `hooks` was there before us. A file that was edited since only loses our entries.
+/// Both texts are kept because the current one does not show, for example, whether an empty `hooks`
+/// was there before us. A file that was edited since only loses our entries.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RecordedInstallation {
     /// The version of this file.
@@ -235,7 +234,7 @@ pub struct RecordedInstallation {
     pub program: Option<PathBuf>,
 }
 
-/// A file before and after; none for a file that is not there.
+/// A file before and after; `None` for a file that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedChange {
     /// The text before.
@@ -259,7 +258,7 @@ impl RecordedInstallation {
         serde_json::from_slice(&fs::read(Self::path(state, agent, scope)).ok()?).ok()
     }
 
-    /// Keeps the record.
+    /// Stores the record.
     pub fn keep(
         &self,
         state: &Path,
@@ -269,23 +268,22 @@ impl RecordedInstallation {
         let path = Self::path(state, agent, scope);
         let text = serde_json::to_string_pretty(self)
             .map_err(|error| cannot_write(&path, error.into()))?;
-        // It holds whole settings files, and those may hold keys.
+        // It contains whole settings files, and those may contain keys.
         let staged = Staged::new(&path, &text, 0o600)?;
         staged.put()
     }
 
-    /// Forgets the record.
+    /// Removes the record.
     pub fn forget(state: &Path, agent: &HostSpec, scope: &SettingsScope) {
-        // If it stays, the next installation writes over it.
+        // If it remains, the next installation overwrites it.
         let _ = fs::remove_file(Self::path(state, agent, scope));
     }
 }
 
-/// Writes edits; a file that is a link is written where the link leads.
+/// Writes edits; for a link its target is written.
 ///
-/// Everything is made ready before the first file changes, so that one that cannot be written
-/// leaves the others as they were. Codex's hooks without its trust, for one, would be skipped
-/// silently.
+/// Everything is staged before the first file changes, so that one that cannot be written leaves
+/// the others unchanged. Codex, for example, would silently skip hooks without its trust.
 pub fn write(edits: &SettingsEdits) -> Result<(), SetupError> {
     let mut staged = Vec::new();
     let mut leaving = Vec::new();
@@ -304,14 +302,14 @@ pub fn write(edits: &SettingsEdits) -> Result<(), SetupError> {
         .try_for_each(|path| fs::remove_file(path).map_err(|error| cannot_write(path, error)))
 }
 
-/// A file's new text beside it, ready to take its place.
+/// A file's new text next to it, ready to replace it.
 struct Staged {
     path: PathBuf,
     file: Unfinished,
 }
 
 impl Staged {
-    /// Writes the text beside the file; a new one gets this mode.
+    /// Writes the text next to the file; a new one gets this mode.
     fn new(path: &Path, text: &str, mode: u32) -> Result<Self, SetupError> {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let refused = |error: io::Error| cannot_write(&path, error);
@@ -334,7 +332,8 @@ impl Staged {
     }
 }
 
-/// Refuses a file its owner has locked, which could be replaced or removed nevertheless.
+/// Refuses a file that its owner has made read-only, which could be replaced or removed
+/// nevertheless.
 fn refuse_locked(path: &Path) -> Result<(), SetupError> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.permissions().mode() & 0o222 == 0 => {
@@ -348,8 +347,8 @@ fn cannot_write(path: &Path, cause: io::Error) -> SetupError {
     SetupError::Unwritable { path: path.to_owned(), cause }
 }
 
-/// Returns how agents are to call us: by the programs where they stay. The small one answers, if it
-/// lies beside the running program.
+/// Returns how agents call us: by the programs at their stable path. The small one answers, if it
+/// is next to the running program.
 pub fn call(environment: &Environment) -> Result<HookInvocation, SetupError> {
     let binary = stable_path(environment)?;
     let small = small_program(environment).map(|_| binary.with_file_name(HOOK_BINARY));
@@ -361,8 +360,7 @@ pub fn call(environment: &Environment) -> Result<HookInvocation, SetupError> {
     Ok(HookInvocation { binary, small, folders })
 }
 
-/// A program that is to be copied to where agents call it, because another build of it is there, or
-/// none.
+/// A program that has to be copied to where agents call it, because another build or none is there.
 #[derive(Debug)]
 pub struct ProgramCopy {
     /// Where it goes.
@@ -373,7 +371,7 @@ pub struct ProgramCopy {
 }
 
 impl ProgramCopy {
-    /// Returns the copy that is to be made; none if it is there already.
+    /// Returns the copy to make; `None` if it is there already.
     fn new(source: &Path, target: PathBuf) -> Result<Option<Self>, SetupError> {
         let replaces = target.exists();
         if replaces && fs::canonicalize(source).ok() == fs::canonicalize(&target).ok() {
@@ -386,7 +384,7 @@ impl ProgramCopy {
         Ok(Some(Self { target, replaces, content }))
     }
 
-    /// Returns how long the program is.
+    /// Returns the size of the program.
     pub fn length(&self) -> u64 {
         self.content.len() as u64
     }
@@ -402,8 +400,8 @@ impl ProgramCopy {
     }
 }
 
-/// Returns the copies of the running program, and of the small one beside it, that are to be made so
-/// that agents call this build.
+/// Returns the copies of the running program, and of the small one next to it, that have to be made
+/// so that agents call this build.
 pub fn program_copies(environment: &Environment) -> Result<Vec<ProgramCopy>, SetupError> {
     let target = stable_path(environment)?;
     let Some(source) = &environment.places.binary else {
@@ -420,7 +418,7 @@ pub fn program_copies(environment: &Environment) -> Result<Vec<ProgramCopy>, Set
     Ok(ProgramCopy::new(source, target)?.into_iter().chain(small).collect())
 }
 
-/// Copies the running program, and the small one beside it, to a place that stays.
+/// Copies the running program, and the small one next to it, to a stable path.
 pub fn put_where_they_stay(environment: &Environment) -> Result<(), SetupError> {
     program_copies(environment)?.iter().try_for_each(ProgramCopy::make)
 }
@@ -433,7 +431,7 @@ fn stable_path(environment: &Environment) -> Result<PathBuf, SetupError> {
     Ok(data.join("anyhook/bin").join(PROGRAM))
 }
 
-/// Returns the small program beside the running one.
+/// Returns the small program next to the running one.
 fn small_program(environment: &Environment) -> Option<PathBuf> {
     full_binary::sibling(environment.places.binary.as_deref()?, HOOK_BINARY)
 }

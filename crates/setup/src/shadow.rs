@@ -1,5 +1,5 @@
-//! Puts a hook into shadow mode by its HOOK.md: what an agent adds is watched until a person promotes
-//! it.
+//! Puts a hook into shadow mode in its HOOK.md: what an agent adds is only watched until a person
+//! promotes it.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use anyhook_model::Mode;
 
 use crate::error::SetupError;
 
-/// Returns a HOOK.md with `mode: shadow`; none if that cannot be written into it.
+/// Returns a HOOK.md with `mode: shadow`; `None` if that cannot be inserted.
 pub fn in_shadow(file: &[u8], name: &str) -> Option<Vec<u8>> {
     let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
     let is_fence = |line: &&[u8]| line.trim_ascii_end().ends_with(b"---");
@@ -27,7 +27,7 @@ pub fn in_shadow(file: &[u8], name: &str) -> Option<Vec<u8>> {
             after.extend_from_slice(line);
         }
     }
-    // A file written in an unusual way may have become another one.
+    // The insertion may have changed the meaning of an unusual file.
     let (old, new) = (definition::read(file, name), definition::read(&after, name));
     let is_read = new.problems.iter().all(|problem| problem.code != "unreadable");
     let is_shadow =
@@ -41,7 +41,7 @@ pub fn put_in_shadow(folder: &Path, name: &str) -> Result<(), SetupError> {
     let at_fault = SetupError::unusable(&file);
     let before = fs::read(&file).map_err(&at_fault)?;
     let after = in_shadow(&before, name).ok_or_else(|| SetupError::NoShadow(name.to_owned()))?;
-    // What a link leads to is not ours to change.
+    // The target of a link is not ours to change.
     fs::remove_file(&file).map_err(&at_fault)?;
     fs::write(&file, after).map_err(at_fault)
 }

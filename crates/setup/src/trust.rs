@@ -1,4 +1,4 @@
-//! What of a project a person may trust: its hooks, its file of MCP servers, its runbooks.
+//! Trust in a project's files: its hooks, its file of MCP servers, its runbooks.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ pub struct TrustRequest<'asked> {
     pub paths: &'asked [PathBuf],
     /// Everything that is not trusted.
     pub all: bool,
-    /// Hooks of the user's that a hook of the same name is to replace.
+    /// Hooks of the user that a hook of the same name is to replace.
     pub replace: &'asked [String],
 }
 
@@ -48,19 +48,19 @@ pub enum ShownItem {
     Runbook(UnverifiedFile),
 }
 
-/// Why what was asked for cannot be trusted.
+/// Why what was requested cannot be trusted.
 #[derive(Debug)]
 pub enum CandidateError {
     /// The file of MCP servers cannot be read.
     Servers(ServerFailure),
     /// A runbook cannot be read, and why.
     Runbook(PathBuf, String),
-    /// Nothing of the project is called so.
+    /// Nothing in the project has this name.
     Unknown(PathBuf),
 }
 
 impl Candidate {
-    /// Returns what it is called.
+    /// Returns its name.
     pub fn name(&self, environment: &Environment) -> String {
         match self {
             Self::Hook(hook) => hook.name().to_owned(),
@@ -69,7 +69,7 @@ impl Candidate {
         }
     }
 
-    /// Returns what it is, in a word for programs, and where.
+    /// Returns its kind, in a word for programs, and its path.
     pub fn place(&self) -> (&'static str, &Path) {
         match self {
             Self::Hook(hook) => ("hook", &hook.folder),
@@ -78,7 +78,7 @@ impl Candidate {
         }
     }
 
-    /// Returns what would be trusted, for those who want nothing shown.
+    /// Returns what would be trusted, without showing it.
     pub fn into_shown(self, store: &TrustStore) -> Result<ShownItem, TrustError> {
         Ok(match self {
             Self::Hook(hook) => ShownItem::Hook(store.stage(&hook.folder)?),
@@ -89,7 +89,7 @@ impl Candidate {
 }
 
 impl ShownItem {
-    /// Returns what keeps the hook from running, if anything does.
+    /// Returns what keeps the hook from running, if anything.
     pub fn fault(&self) -> Option<Problem> {
         match self {
             Self::Hook(staged) => Hook::load(staged.folder(), Level::Project).fault().cloned(),
@@ -109,7 +109,7 @@ impl ShownItem {
     }
 }
 
-/// Returns what is to be trusted: what was named, or all that is not trusted.
+/// Returns what to trust: what was named, or everything that is not trusted.
 pub fn candidates(
     asked: TrustRequest<'_>,
     installed: &InstalledHooks,
@@ -120,7 +120,7 @@ pub fn candidates(
         .iter()
         .map(|standing| standing.hook.clone())
         .filter(|hook| hook.level == Level::Project && hook.folder.symlink_metadata().is_ok());
-    // Naming only what is to be replaced means the hooks of that name.
+    // If only replacements are named, the hooks of these names are meant.
     let named: Vec<PathBuf> = if asked.paths.is_empty() && !asked.all {
         asked.replace.iter().map(PathBuf::from).collect()
     } else {
@@ -160,7 +160,7 @@ pub fn candidates(
     Ok(found)
 }
 
-/// Tells whether a word of the command line means a hook: its name or its folder.
+/// Returns whether an argument names a hook: its name or its folder.
 fn is_meant(hook: &Hook, word: &Path, environment: &Environment) -> bool {
     Path::new(hook.name()) == word
         || hook.folder.file_name().is_some_and(|name| name == word.as_os_str())
@@ -168,7 +168,7 @@ fn is_meant(hook: &Hook, word: &Path, environment: &Environment) -> bool {
             .is_ok_and(|full| fs::canonicalize(&hook.folder).is_ok_and(|folder| folder == full))
 }
 
-/// The hooks of other levels that may have the name of one of the project's.
+/// The hooks of other levels that may have the same name as one of the project's.
 #[derive(Debug)]
 pub struct Rivals<'installed>(Vec<&'installed Hook>);
 
@@ -179,7 +179,7 @@ impl<'installed> Rivals<'installed> {
         Self(hooks.filter(|hook| hook.level < Level::Project).collect())
     }
 
-    /// Returns the hook whose place a candidate could take, or that keeps it out.
+    /// Returns the hook that a candidate could replace, or that takes precedence over it.
     pub fn rival_of(&self, candidate: &Candidate) -> Option<&'installed Hook> {
         let Candidate::Hook(hook) = candidate else { return None };
         let written = Hook::load(&hook.folder, Level::Project);
@@ -188,19 +188,19 @@ impl<'installed> Rivals<'installed> {
         firm.or_else(|| self.0.iter().filter(|_| hook.nesting == 0).find(named)).copied()
     }
 
-    /// Tells whether the candidate can replace the user's hook of this name.
+    /// Returns whether the candidate can replace the user's hook of this name.
     pub fn can_replace(&self, candidate: &Candidate, name: &str) -> bool {
         let rival = self.rival_of(candidate);
         rival.is_some_and(|rival| rival.name() == name && is_replaceable(rival))
     }
 }
 
-/// Tells whether a project's hook may replace this one.
+/// Returns whether a project's hook may replace this one.
 pub fn is_replaceable(rival: &Hook) -> bool {
     rival.level == Level::User && !rival.definition.is_locked()
 }
 
-/// A hook's copy that would run, compared with what was trusted before.
+/// The copy of a hook that would run, compared with what was trusted before.
 #[derive(Debug)]
 pub struct TrustReview {
     /// The copy.
@@ -209,16 +209,16 @@ pub struct TrustReview {
     pub earlier: Option<EarlierTrust>,
     /// Its files, HOOK.md first.
     pub files: Vec<ReviewedFile>,
-    /// Files that are no more.
+    /// Files that no longer exist.
     pub removed: Vec<PathBuf>,
 }
 
-/// What was trusted before a hook.
+/// What was trusted before this hook.
 #[derive(Debug)]
 pub enum EarlierTrust {
-    /// The same hook, with another content.
+    /// The same hook, with different content.
     Changed,
-    /// The same content at another place: a copy of the project, or a second clone.
+    /// The same content at another path: a copy of the project, or a second clone.
     SameContent(PathBuf),
 }
 
@@ -227,41 +227,41 @@ pub enum EarlierTrust {
 pub struct ReviewedFile {
     /// Its path inside the hook's folder.
     pub path: PathBuf,
-    /// What it holds.
+    /// Its content.
     pub piece: HookPart,
-    /// How it compares; nothing if there is nothing to compare it with.
+    /// How it compares; `None` if there is nothing to compare it with.
     pub change: Option<FileComparison>,
 }
 
 /// How a file compares with what was trusted before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileComparison {
-    /// It was not there.
+    /// It did not exist.
     New,
     /// It is the same.
     Same,
-    /// It is another.
+    /// It has changed.
     Changed,
 }
 
-/// One part of a hook's folder, with all that trust covers.
+/// One entry of a hook's folder, with everything that trust covers.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HookPart {
     /// A file.
     File {
-        /// What it holds.
+        /// Its content.
         bytes: Vec<u8>,
-        /// Whether it may be run.
+        /// Whether it is executable.
         runnable: bool,
     },
-    /// A link, and where it leads.
+    /// A link, and its target.
     Link(PathBuf),
     /// It cannot be read.
     Missing,
 }
 
 impl TrustReview {
-    /// Compares a hook's copy that would run with what was trusted before.
+    /// Compares the copy of a hook that would run with what was trusted before.
     pub fn new(hook: &Hook, staged: &StagedCopy, store: &TrustStore) -> Result<Self, SetupError> {
         let (earlier, before) = match &hook.trust {
             Trust::Changed(_) => (Some(EarlierTrust::Changed), store.latest(&hook.folder)),

@@ -1,4 +1,4 @@
-//! Whether the workspace of a plan can be made, looked at before anything is begun.
+//! Checks whether the workspace of a plan can be created, before anything is started.
 
 use std::io;
 use std::path::Path;
@@ -9,27 +9,27 @@ use anyhook_model::pipeline::{PipelinePlan, WorkspaceKind};
 
 use crate::shown;
 
-/// Why a workspace cannot be made.
+/// Why a workspace cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    /// Something is in its place.
+    /// Its path exists already.
     #[error("the workspace `{0}` already exists")]
     Exists(String),
-    /// The project has no worktrees.
+    /// The project is not a repository.
     #[error("`{0}` is not a git repository, so it cannot have worktrees")]
     NoRepository(String),
-    /// The worktree has nothing to begin at.
+    /// The worktree has no commit to start from.
     #[error("`{base}`, the worktree's base, is not a commit in `{project}`")]
     NoCommit {
-        /// What it was to begin at.
+        /// The requested start.
         base: String,
         /// The project.
         project: String,
     },
-    /// No branch can be called so.
+    /// The name is not valid for a branch.
     #[error("`{0}` is not a valid branch name")]
     BranchName(String),
-    /// The branch is there.
+    /// The branch exists already.
     #[error("the branch `{0}` already exists")]
     BranchExists(String),
     /// Git cannot be run.
@@ -37,7 +37,7 @@ pub enum WorkspaceError {
     NoGit(io::Error),
 }
 
-/// Looks for what would keep the workspace of a plan from being made.
+/// Checks for what would keep the workspace of a plan from being created.
 pub fn check(plan: &PipelinePlan, places: &Places) -> Result<(), WorkspaceError> {
     let workspace = &plan.workspace;
     if workspace.kind == WorkspaceKind::None {
@@ -73,7 +73,7 @@ fn check_worktree(plan: &PipelinePlan, places: &Places) -> Result<(), WorkspaceE
     Ok(())
 }
 
-/// Tells whether git succeeds in the project.
+/// Returns whether git succeeds in the project.
 fn git(plan: &PipelinePlan, arguments: &[&str]) -> Result<bool, WorkspaceError> {
     let mut git = Command::new("git");
     git.arg("-C").arg(&plan.project).args(arguments);

@@ -1,4 +1,4 @@
-//! A client of the daemon: synchronous, for commands and for hook processes.
+//! A synchronous client of the daemon, for commands and for hook processes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,59 +22,59 @@ use crate::folder::{DaemonFolder, FolderError};
 use crate::frame::{self, FrameError};
 use crate::peer;
 
-/// The daemon answers at once, or something is wrong with it.
+/// The daemon answers within this time, or something is wrong with it.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-/// A daemon that was just started is there after this, or something is wrong.
+/// A daemon that was just started listens within this time, or something is wrong.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
-/// For a person, a daemon that does not even greet within this time counts as one that does not
-/// answer. Its greeting does not wait for anything.
+/// For a person, a daemon that does not send its greeting within this time counts as not
+/// responding. The greeting does not wait for anything.
 const GREETING_LIMIT: Duration = Duration::from_secs(3);
 /// How often a client that waits on behalf of a person checks whether the daemon is stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How long to wait before connecting again to a daemon whose queue of connections is full.
+/// How long to wait before reconnecting to a daemon whose connection queue is full.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const QUEUE_PAUSE: Duration = Duration::from_millis(5);
 
-/// No wait is shorter: none at all would mean for ever.
+/// The shortest timeout: zero would mean no timeout at all.
 const LEAST: Duration = Duration::from_millis(1);
 
 /// A connection to the daemon.
 #[derive(Debug)]
 pub struct Client {
     stream: UnixStream,
-    /// How long an answer may take; none for however long.
+    /// How long an answer may take; `None` for no limit.
     patience: Option<Duration>,
     caller: OnBehalfOf,
 }
 
-/// On whose behalf the daemon is asked.
+/// On whose behalf the daemon is asked: decides how long to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnBehalfOf {
-    /// A person, who wants to know soon that it does not answer.
+    /// A person, who wants to know soon that the daemon does not respond.
     Person,
-    /// A process that can wait, and tries again.
+    /// A process that can wait and try again.
     Process,
 }
 
 /// Why the daemon cannot be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// It does not run.
+    /// It is not running.
     #[error("daemon not running")]
     NotRunning,
-    /// It runs and does not answer.
+    /// It is running but does not respond.
     #[error("{}", silent(*.process, *.is_stopped))]
     Silent {
-        /// Its process, where the system tells.
+        /// Its process id, where the system reports it.
         process: Option<u32>,
-        /// Whether it is stopped, as by SIGSTOP.
+        /// Whether it is suspended, for example by SIGSTOP.
         is_stopped: bool,
     },
     /// Its folder cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// It cannot be spoken to.
+    /// Communication with it failed.
     #[error("the daemon cannot be reached: {0}")]
     Frame(#[from] FrameError),
     /// It speaks another version.
@@ -82,16 +82,16 @@ pub enum ClientError {
     Version {
         /// The daemon's version.
         theirs: String,
-        /// Ours.
+        /// This program's version.
         ours: String,
     },
-    /// Whoever answers is somebody else.
+    /// The process that answers belongs to another user.
     #[error("the socket belongs to another user's process")]
     Stranger,
-    /// It does not want to.
+    /// It refused the request.
     #[error("{}", .0.message)]
     Refused(Refusal),
-    /// It says something that is no answer.
+    /// It sent something that is not an answer.
     #[error("the daemon did not answer this request")]
     NoAnswer,
     /// It could not be started.
@@ -100,12 +100,12 @@ pub enum ClientError {
 }
 
 impl Client {
-    /// Connects to the daemon that runs, for a person.
+    /// Connects to the running daemon, on behalf of a person.
     pub fn connect(folder: &DaemonFolder) -> Result<Self, ClientError> {
         Self::connect_for(folder, ANSWER_LIMIT, OnBehalfOf::Person)
     }
 
-    /// As [`connect`](Self::connect), for those who cannot wait: every answer must come within
+    /// Like [`connect`](Self::connect), for callers that cannot wait: every answer must come within
     /// `patience`.
     pub fn connect_within(folder: &DaemonFolder, patience: Duration) -> Result<Self, ClientError> {
         Self::connect_for(folder, patience, OnBehalfOf::Process)
@@ -137,13 +137,13 @@ impl Client {
             }
             Err(error) => return Err(FrameError::from(io::Error::from(error)).into()),
         };
-        // A daemon of somebody else could tell lies about our agents.
+        // Another user's daemon could send false reports about our agents.
         if !peer::is_ours(&stream) {
             return Err(ClientError::Stranger);
         }
         let mut client = Self { stream, patience: Some(greeting), caller };
         let theirs: Hello = match client.send(&Hello::ours()).and_then(|()| client.receive()) {
-            // It was about to end.
+            // The daemon was about to exit.
             Err(FrameError::Io(error)) if is_cut_off(&error) => {
                 return Err(ClientError::NotRunning);
             }
@@ -159,7 +159,8 @@ impl Client {
         Ok(client)
     }
 
-    /// Says of an answer that did not come in time that the daemon does not answer.
+    /// Maps an answer that did not come in time to an error that says that the daemon does not
+    /// respond.
     fn silent(&self, error: FrameError) -> ClientError {
         match error {
             FrameError::Io(error)
@@ -172,10 +173,11 @@ impl Client {
         }
     }
 
-    /// Connects to the daemon, after `start` has started one if none runs; all within `patience`.
+    /// Connects to the daemon, calling `start` first if none is running; all within `patience`.
     ///
-    /// Of many who want it at once one starts it; the others wait for that one. What `start`
-    /// returns ends well when the daemon listens, which is then no child of ours.
+    /// If several processes want it at the same time, one of them starts it and the others wait.
+    /// The process that `start` returns exits successfully once the daemon listens; the daemon is
+    /// then not our child.
     pub fn connect_or(
         folder: &DaemonFolder,
         patience: Duration,
@@ -184,7 +186,7 @@ impl Client {
         Self::connect_or_for(folder, patience, OnBehalfOf::Process, start)
     }
 
-    /// As [`connect_or`](Self::connect_or), on behalf of a caller.
+    /// Like [`connect_or`](Self::connect_or), on behalf of a caller.
     pub fn connect_or_for(
         folder: &DaemonFolder,
         patience: Duration,
@@ -204,14 +206,14 @@ impl Client {
             match &mut starter {
                 Some((child, _)) => match child.try_wait() {
                     Ok(None) => {}
-                    // It listens: the next try will tell.
+                    // It listens: the next attempt will show.
                     Ok(Some(status)) if status.success() => {}
                     _ => return Err(ClientError::NotStarted("it exited immediately".to_owned())),
                 },
                 None => {
                     folder.make()?;
                     let turn = folder.take_turn_to_start();
-                    // Whoever had the turn before may have started it by now.
+                    // The process that had the turn before may have started it by now.
                     if let Some(turn) = turn
                         && matches!(connect(), Err(ClientError::NotRunning))
                         && let Some(start) = start.take()
@@ -234,7 +236,8 @@ impl Client {
         frame::write(&mut self.stream, message)
     }
 
-    /// Reads a message that comes whole within the patience, however it drips.
+    /// Reads one message; all of it must arrive within `patience`, no matter how slowly it trickles
+    /// in.
     fn receive<T: DeserializeOwned>(&mut self) -> Result<T, FrameError> {
         let limit = self.patience.map(|patience| Instant::now() + patience);
         let watched = match self.caller {
@@ -263,12 +266,12 @@ impl Client {
         }
     }
 
-    /// Waits without end for what comes next.
+    /// Removes the time limit for answers.
     pub fn wait_for_ever(&mut self) {
         self.patience = None;
     }
 
-    /// Makes a decision.
+    /// Resolves a decision.
     pub fn resolve(&mut self, resolve: ResolveDecision) -> Result<Resolution, ClientError> {
         match self.request(&Request::Resolve(resolve))? {
             Response::Resolved(resolution) => Ok(*resolution),
@@ -276,8 +279,8 @@ impl Client {
         }
     }
 
-    /// Waits for a person's answer, for `patience` at most, and only until something can be read
-    /// from `interrupted`.
+    /// Waits for a person's answer, for at most `patience`, and only until `interrupted` becomes
+    /// readable.
     pub fn ask(
         &mut self,
         ask: &Ask,
@@ -291,8 +294,8 @@ impl Client {
             PollFd::new(&self.stream, PollFlags::IN),
             PollFd::from_borrowed_fd(interrupted.as_fd(), PollFlags::IN),
         ];
-        // A signal that means us is seen in `interrupted`; another one, as of a child's end, is not
-        // about this.
+        // A signal meant for this process makes `interrupted` readable; any other, such as a
+        // child's exit, is irrelevant here.
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let polled = poll(&mut both, Timespec::try_from(left).ok().as_ref());
@@ -311,18 +314,18 @@ impl Client {
     }
 }
 
-/// Readable when the next answer is there: no byte of it is read ahead.
+/// Readable when the next answer has arrived: nothing of it is read ahead.
 impl AsFd for Client {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 }
 
-/// A stream that is read until a moment and not longer.
+/// A stream that is read until a deadline.
 struct Limited<'stream> {
     stream: &'stream UnixStream,
     limit: Option<Instant>,
-    /// A process that is not waited for while it is stopped.
+    /// A process that is not waited for while it is suspended.
     watched: Option<u32>,
 }
 
@@ -351,8 +354,8 @@ impl Read for Limited<'_> {
     }
 }
 
-/// Connects, and waits no longer than `patience` for a place in a queue that is full: a stopped
-/// daemon accepts no connection.
+/// Connects, waiting at most `patience` for a slot in a full queue: a suspended daemon does not
+/// accept connections.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn connect_within(path: &Path, patience: Duration) -> Result<UnixStream, Errno> {
     use rustix::net::{
@@ -376,13 +379,13 @@ fn connect_within(path: &Path, patience: Duration) -> Result<UnixStream, Errno> 
     }
 }
 
-/// Connects. How long that may take, only some systems let us say.
+/// Connects. Only some systems let us limit how long that may take.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn connect_within(path: &Path, _patience: Duration) -> Result<UnixStream, Errno> {
     UnixStream::connect(path).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
-/// Tells whether a process is stopped, where the system tells.
+/// Returns whether a process is suspended, where the system reports it.
 fn is_stopped(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
@@ -398,7 +401,8 @@ fn silent(process: Option<u32>, is_stopped: bool) -> String {
 }
 
 impl ClientError {
-    /// Tells whether asking again may help: the daemon is gone or going, perhaps for a moment.
+    /// Returns whether asking again may help: the daemon is not running or shutting down, perhaps
+    /// only for a moment.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::NotRunning | Self::Silent { .. } | Self::Frame(FrameError::Io(_)) => true,

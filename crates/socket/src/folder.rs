@@ -1,4 +1,4 @@
-//! Where the daemon keeps its things: a folder of its own in the state folder.
+//! The daemon's folder inside the state folder, and the paths in it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhook_model::StateDir;
 use rustix::fs::OFlags;
 
-/// A socket's path may not be longer on any system we know.
+/// The longest socket path that every known system accepts.
 const SOCKET_PATH_LIMIT: usize = 103;
 
 /// The daemon's folder.
@@ -20,7 +20,7 @@ pub struct DaemonFolder {
 /// Why the folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// It cannot be made or looked at.
+    /// It cannot be created or inspected.
     #[error("cannot access `{}`: {error}", path.display())]
     Unusable {
         /// The folder.
@@ -28,10 +28,10 @@ pub enum FolderError {
         /// The reason.
         error: io::Error,
     },
-    /// Somebody else could get in.
+    /// Other users could access it.
     #[error("`{}` belongs to another user", .0.display())]
     NotOurs(PathBuf),
-    /// A socket's path may not be that long.
+    /// The path is too long for a socket.
     #[error("`{}` is too long for a socket path (at most {SOCKET_PATH_LIMIT} bytes)", .0.display())]
     TooLong(PathBuf),
 }
@@ -49,12 +49,12 @@ impl FolderError {
 }
 
 impl DaemonFolder {
-    /// Names the folder in a state folder. Nothing is made yet.
+    /// Names the folder inside a state folder. Does not create anything.
     pub fn in_state_dir(state: &Path) -> Self {
         Self { path: StateDir::new(state).daemon() }
     }
 
-    /// Makes the folder, for us alone.
+    /// Creates the folder, accessible only to the current user.
     pub fn make(&self) -> Result<(), FolderError> {
         let unusable = |error| FolderError::Unusable { path: self.path.clone(), error };
         DirBuilder::new().recursive(true).mode(0o700).create(&self.path).map_err(unusable)?;
@@ -66,7 +66,7 @@ impl DaemonFolder {
         self.check_socket_path()
     }
 
-    /// Says so if the socket's path is too long, which the system would not say clearly.
+    /// Fails if the socket's path is too long; the system's own error would not be clear.
     pub fn check_socket_path(&self) -> Result<(), FolderError> {
         let socket = self.socket();
         if socket.as_os_str().len() > SOCKET_PATH_LIMIT {
@@ -75,25 +75,26 @@ impl DaemonFolder {
         Ok(())
     }
 
-    /// Takes the turn to start the daemon, as long as the file is open; none if somebody has it.
+    /// Takes the turn to start the daemon, held as long as the file is open; `None` if another
+    /// process has it.
     pub fn take_turn_to_start(&self) -> Option<File> {
         let file = OpenOptions::new()
             .create(true)
             .append(true)
             .mode(0o600)
-            // A named pipe in its place must not be waited for, nor a link be followed.
+            // Must not block on a named pipe at this path or follow a symlink.
             .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
             .open(self.path.join("starting"))
             .ok()?;
         file.try_lock().ok().map(|()| file)
     }
 
-    /// Returns the folder.
+    /// Returns the folder's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the socket.
+    /// Returns the path of the socket.
     pub fn socket(&self) -> PathBuf {
         self.path.join("socket")
     }

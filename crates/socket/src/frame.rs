@@ -1,4 +1,4 @@
-//! Frames: a length of four bytes, most significant first, and so many bytes of JSON.
+//! Frames: a big-endian length of four bytes, followed by that many bytes of JSON.
 
 use std::io::{self, Read, Write};
 
@@ -6,16 +6,16 @@ use anyhook_model::daemon::FRAME_LIMIT;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Why a frame cannot be read.
+/// Why a frame cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// The other side is gone, or does not answer.
+    /// The peer has disconnected or does not answer.
     #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
-    /// It says that more comes than anybody may send.
+    /// The announced length exceeds the limit.
     #[error("a frame of {0} bytes is too long")]
     TooLong(usize),
-    /// It is not what was expected.
+    /// It is not the expected JSON.
     #[error("cannot parse a frame: {0}")]
     NotJson(#[from] serde_json::Error),
 }
@@ -32,7 +32,7 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     Ok(frame)
 }
 
-/// Returns how many bytes come after a frame's head.
+/// Returns the length of a frame's body from its header.
 pub fn length(head: [u8; 4]) -> Result<usize, FrameError> {
     let length = usize::try_from(u32::from_be_bytes(head)).unwrap_or(usize::MAX);
     if length > FRAME_LIMIT { Err(FrameError::TooLong(length)) } else { Ok(length) }

@@ -1,5 +1,5 @@
-//! The daemon's socket, as far as both sides need it: where it is, the frames that go over it, who
-//! is at the other end, a client, and a subscription to what happens.
+//! The daemon's socket, as far as both sides need it: its path, the frames sent over it, the
+//! identity of the peer, a client, and a subscription to events.
 //!
 //! Synchronous and small: it is part of every hook process.
 

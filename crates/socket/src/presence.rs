@@ -2,9 +2,9 @@
 //!
 //! | file in the daemon's folder | written by | says |
 //! |---|---|---|
-//! | `under-way.json` | the daemon, while agents or pipelines are under way | it is needed, and what it was started with |
+//! | `under-way.json` | the daemon, while agents or pipelines are running | it is needed, and what it was started with |
 //! | `stopped` | `anyhook daemon stop` | a person wants it to stay down |
-//! | `revived` | a hook process or a keeper | when it last tried to bring the daemon back |
+//! | `revived` | a hook process or a task's supervisor | when it last tried to restart the daemon |
 //! | `life.json` | the daemon | when it was started; its modification time is the last heartbeat |
 
 use std::collections::BTreeMap;
@@ -23,10 +23,10 @@ use crate::folder::DaemonFolder;
 /// The version of [`UnfinishedWork`] and [`DaemonRecord`].
 pub const PRESENCE_VERSION: u32 = 1;
 
-/// A longer file is not one of ours.
+/// A longer file was not written by this program.
 const SIZE_LIMIT: u64 = 64 * 1024;
 
-/// What a daemon that has to be started again needs to know.
+/// What is needed to restart a daemon.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnfinishedWork {
     /// [`PRESENCE_VERSION`].
@@ -41,14 +41,14 @@ pub struct UnfinishedWork {
 pub struct DaemonRecord {
     /// [`PRESENCE_VERSION`].
     pub v: u32,
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
     /// When it was started.
     pub since: Timestamp,
-    /// When it ended in order; none if it runs, or was killed.
+    /// When it shut down cleanly; `None` if it is running or was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
-    /// When none ran before it.
+    /// The time before it during which no daemon was running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down: Option<Downtime>,
     /// Who started it.
@@ -57,7 +57,7 @@ pub struct DaemonRecord {
 }
 
 impl DaemonFolder {
-    /// Returns the file that is there while agents or pipelines are under way.
+    /// Returns the file that exists while agents or pipelines are running.
     pub fn under_way(&self) -> PathBuf {
         self.path().join("under-way.json")
     }
@@ -67,22 +67,22 @@ impl DaemonFolder {
         self.path().join("stopped")
     }
 
-    /// Returns the file whose modification time is the last try to bring a dead daemon back.
+    /// Returns the file whose modification time is the last attempt to restart a dead daemon.
     pub fn revived(&self) -> PathBuf {
         self.path().join("revived")
     }
 
-    /// Returns the daemon's record of its life.
+    /// Returns the daemon's record of its start and end.
     pub fn life(&self) -> PathBuf {
         self.path().join("life.json")
     }
 
-    /// Tells whether the daemon had work when it was last seen. One system call where it had none.
+    /// Returns whether the daemon had work when it was last seen. One system call if it had none.
     pub fn has_work(&self) -> bool {
         rustix::fs::access(self.under_way(), rustix::fs::Access::EXISTS).is_ok()
     }
 
-    /// Tells whether a person stopped the daemon, and no command has started it since.
+    /// Returns whether a person stopped the daemon and no command has started it since.
     pub fn is_stopped(&self) -> bool {
         fs::symlink_metadata(self.stopped()).is_ok()
     }
@@ -92,24 +92,24 @@ impl DaemonFolder {
         open(&self.stopped(), OpenOptions::new().create(true).append(true)).map(drop)
     }
 
-    /// Tells whether a daemon lives: it holds the lock of the store as long as it does.
+    /// Returns whether a daemon is running: it holds the store's lock while it does.
     pub fn is_held(&self) -> bool {
         let lock = self.store().join("lock");
-        // Held for a moment only: a daemon that starts meanwhile tries again.
+        // Held only for a moment: a daemon that starts in the meantime tries again.
         let free = |file: File| file.try_lock_shared().is_ok();
         open(&lock, OpenOptions::new().read(true)).is_ok_and(|file| !free(file))
     }
 
-    /// Reads what a daemon that has to be started again needs to know.
+    /// Reads what is needed to restart the daemon.
     pub fn read_under_way(&self) -> Option<UnfinishedWork> {
         read(&self.under_way()).map(|(found, _)| found)
     }
 
-    /// Reads the last daemon's record of its life, and when it last gave a sign of it.
+    /// Reads the last daemon's record, and when it last gave a sign of life.
     pub fn read_life(&self) -> Option<(DaemonRecord, Timestamp)> {
         let (life, metadata): (DaemonRecord, _) = read(&self.life())?;
         let mut seen = Timestamp::try_from(metadata.modified().ok()?).ok()?;
-        // What it stored is a later sign than its last heartbeat.
+        // What it stored may be more recent than its last heartbeat.
         for file in fs::read_dir(self.store()).into_iter().flatten().flatten() {
             let is_lock = file.file_name() == "lock";
             let modified = file.metadata().and_then(|metadata| metadata.modified());
@@ -124,7 +124,7 @@ impl DaemonFolder {
     }
 }
 
-/// Opens a file without following a link or waiting for a named pipe.
+/// Opens a file without following a symlink or blocking on a named pipe.
 fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     options.mode(0o600).custom_flags(flags.bits().cast_signed()).open(path)

@@ -1,4 +1,5 @@
-//! Events from the daemon, in order and each once, also when it is away for a while.
+//! A subscription to the daemon's events: in order and each once, even if the daemon is away for a
+//! while.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -9,26 +10,26 @@ use crate::client::{Client, ClientError};
 use crate::folder::DaemonFolder;
 use crate::frame::FrameError;
 
-/// Where to begin.
+/// Where a subscription begins.
 #[derive(Clone, Copy, Debug)]
 pub enum SubscriptionStart {
-    /// With what happens next.
+    /// With the next event.
     Now,
-    /// After this number.
+    /// After the event with this number.
     After(u64),
-    /// With what was heard since then.
+    /// With the events since then.
     Since(Timestamp),
 }
 
 /// Why events cannot be followed from there.
 #[derive(Debug, thiserror::Error)]
 pub enum BeginError {
-    /// There is no event of this number yet.
+    /// There is no event with this number yet.
     #[error("there is no event {number} yet: the last one is {newest}")]
     NotYet {
-        /// The number that was asked for.
+        /// The requested number.
         number: u64,
-        /// The last one.
+        /// The number of the last event.
         newest: u64,
     },
     /// The daemon cannot be asked.
@@ -36,14 +37,14 @@ pub enum BeginError {
     Client(#[from] ClientError),
 }
 
-/// What is worth telling a person who follows.
+/// What a person who follows events should know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubscriptionNote {
-    /// The daemon has ended.
+    /// The daemon has exited.
     Away,
-    /// Events that are no longer remembered were missed.
+    /// Events were missed that are no longer stored.
     Missed,
-    /// The daemon's store was replaced: its events are numbered anew.
+    /// The daemon's store was replaced: event numbers start over.
     Renumbered,
 }
 
@@ -52,15 +53,16 @@ pub enum SubscriptionNote {
 pub struct Subscription {
     folder: DaemonFolder,
     client: Option<Client>,
-    /// The last event that was returned: its number and its place among those that share it.
+    /// The last event that was returned: its number and its position among those with the same
+    /// number.
     last: Option<(u64, u32)>,
-    /// When that was heard.
+    /// The time of that event.
     heard: Timestamp,
-    /// Where following begins if nothing was returned yet.
+    /// Where to begin if nothing was returned yet.
     begin: SubscriptionStart,
-    /// Where the daemon let us go last.
+    /// The last event returned when the daemon last dropped us for being too slow.
     let_go_at: Option<(u64, u32)>,
-    /// Whether what comes next is no longer remembered by its number.
+    /// Whether the next events are no longer available by number.
     is_forgotten: bool,
     /// Whether the person was told that the daemon is away.
     is_away: bool,
@@ -68,7 +70,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Begins to follow over a connection to the daemon of this folder.
+    /// Begins to follow events over a connection to the daemon of this folder.
     pub fn begin(
         folder: DaemonFolder,
         mut client: Client,
@@ -77,7 +79,7 @@ impl Subscription {
     ) -> Result<Self, BeginError> {
         let newest = newest(&mut client)?;
         let last = match begin {
-            // By its number, so that nothing is missed if the daemon ends before the first event.
+            // By number, so that nothing is missed if the daemon exits before the first event.
             SubscriptionStart::Now => Some((newest, u32::MAX)),
             SubscriptionStart::After(number) if number > newest => {
                 return Err(BeginError::NotYet { number, newest });
@@ -104,17 +106,18 @@ impl Subscription {
         Ok(subscription)
     }
 
-    /// Returns what can be read from when the daemon tells something; nothing while it is away.
+    /// Returns the descriptor that becomes readable when the daemon sends something; `None` while
+    /// it is away.
     pub fn connection(&self) -> Option<BorrowedFd<'_>> {
         self.client.as_ref().map(AsFd::as_fd)
     }
 
-    /// Returns what is worth telling, once.
+    /// Returns the notes since the last call.
     pub fn take_notes(&mut self) -> Vec<SubscriptionNote> {
         std::mem::take(&mut self.notes)
     }
 
-    /// Reads an event that is there; none if it is known already, or the daemon has gone.
+    /// Reads the next event; `None` if it was already returned, or the daemon has disconnected.
     pub fn read(&mut self) -> Result<Option<Box<PublishedEvent>>, ClientError> {
         let Some(client) = &mut self.client else { return Ok(None) };
         match client.read() {
@@ -129,7 +132,7 @@ impl Subscription {
                 Ok(Some(told))
             }
             Ok(_) => Err(ClientError::NoAnswer),
-            // Too slow for what comes: the rest is there, by its number.
+            // We were too slow: the rest can be read by number.
             Err(ClientError::Refused(refusal)) if refusal.code == RefusalCode::Busy => {
                 self.client = None;
                 if self.last.is_some() && self.let_go_at == self.last {
@@ -148,10 +151,10 @@ impl Subscription {
         }
     }
 
-    /// Follows again if the daemon is there.
+    /// Resumes following if the daemon is back.
     pub fn come_back(&mut self) -> Result<(), ClientError> {
         let found = match Client::connect(&self.folder) {
-            // One that does not tell is about to end, or has only just begun.
+            // One that does not answer is about to exit, or has only just started.
             Ok(mut client) => newest(&mut client).ok().map(|newest| (client, newest)),
             Err(ClientError::NotRunning) => None,
             Err(error) => return Err(error),
@@ -174,7 +177,7 @@ impl Subscription {
     fn follow(&mut self, mut client: Client) -> Result<(), ClientError> {
         let request = match (self.last, self.begin) {
             _ if self.is_forgotten => Request::Follow { after: None, since: Some(self.heard) },
-            // What shares the last number may have come in part.
+            // Events that share the last number may have been received only in part.
             (Some((number, part)), _) => {
                 let after = if part == u32::MAX { number } else { number.saturating_sub(1) };
                 Request::Follow { after: Some(after), since: None }

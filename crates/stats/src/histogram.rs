@@ -1,14 +1,14 @@
-//! Durations, counted in classes: any number of them in bounded memory.
+//! A histogram of durations: any number of them in bounded memory.
 //!
-//! Two sets of classes. The fine ones are 64 to each doubling, so that a percentile, taken from the
-//! middle of its class, is at most 1/128 (0.8 %) off the nearest rank of all values; below 128 µs it
-//! is exact. The coarse ones are Prometheus's, with round bounds, and exact.
+//! Two sets of buckets. The fine ones are 64 to each doubling, so that a percentile, taken from the
+//! middle of its bucket, is at most 1/128 (0.8 %) off the nearest rank of all values; below 128 µs
+//! it is exact. The coarse ones are Prometheus's, with round bounds, and exact.
 
 use std::collections::BTreeMap;
 
 use anyhook_model::report::stats::TimeStats;
 
-/// The upper bounds of the coarse classes, in microseconds; the last one has none.
+/// The upper bounds of the coarse buckets, in microseconds; the last bucket has none.
 pub const BOUNDS_US: [u64; 17] = [
     1_000,
     2_500,
@@ -29,7 +29,7 @@ pub const BOUNDS_US: [u64; 17] = [
     600_000_000,
 ];
 
-/// Below twice this, each value has a fine class of its own; above, each doubling has so many.
+/// Below twice this, each value has its own fine bucket; above, each doubling has this many.
 const FINE: u64 = 64;
 
 /// Counted durations.
@@ -56,7 +56,7 @@ impl Histogram {
         }
     }
 
-    /// Counts what another has counted.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -78,7 +78,7 @@ impl Histogram {
         self.count
     }
 
-    /// Returns all durations together.
+    /// Returns the sum of all durations.
     pub fn sum_us(&self) -> u64 {
         self.sum_us
     }
@@ -92,7 +92,8 @@ impl Histogram {
         })
     }
 
-    /// Returns the nearest rank: the least that so many of 100 do not exceed.
+    /// Returns the percentile by nearest rank: the smallest value that `percent` of 100 do not
+    /// exceed.
     pub fn percentile(&self, percent: u64) -> Option<u64> {
         let rank = (u128::from(self.count) * u128::from(percent)).div_ceil(100).max(1);
         let mut sum = 0;
@@ -103,7 +104,7 @@ impl Histogram {
         Some(middle(*class).clamp(self.min_us, self.max_us))
     }
 
-    /// Returns what people want to know; nothing if nothing was counted.
+    /// Returns the summary shown to people; `None` if nothing was counted.
     pub fn stats(&self) -> Option<TimeStats> {
         Some(TimeStats {
             count: self.count,
@@ -116,14 +117,14 @@ impl Histogram {
     }
 }
 
-/// Returns the fine class of a value: how often it must be halved to be below twice [`FINE`], and
+/// Returns the fine bucket of a value: how often it must be halved to be below twice [`FINE`], and
 /// what is left of it then.
 fn class(value: u64) -> u64 {
     let halvings = u64::from((u64::BITS - value.leading_zeros()).saturating_sub(FINE.ilog2() + 1));
     halvings * FINE + (value >> halvings)
 }
 
-/// Returns the middle of a fine class.
+/// Returns the middle of a fine bucket.
 fn middle(class: u64) -> u64 {
     let halvings = (class / FINE).saturating_sub(1);
     let least = (class - halvings * FINE) << halvings;
@@ -165,7 +166,7 @@ mod tests {
         assert_eq!(histogram.count(), 4);
     }
 
-    /// Durations of every size alike.
+    /// Durations of all magnitudes, equally likely.
     fn duration() -> impl Strategy<Value = u64> {
         (0_u32..63, any::<u64>()).prop_map(|(bits, value)| value & ((1 << bits) - 1))
     }

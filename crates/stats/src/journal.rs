@@ -1,4 +1,4 @@
-//! The journal, read and counted; and names that are neither installed nor in it.
+//! Reads the journal into a tally, and rejects names that are neither installed nor in it.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -63,7 +63,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Refuses names of hooks and hosts that are neither known nor in the journal, whether they are
+    /// Rejects names of hooks and hosts that are neither known nor in the journal, whether they are
     /// in the scope or not.
     pub fn check_names(
         &self,
@@ -79,7 +79,7 @@ impl Tally {
         if unknown_host.is_none() && hooks.iter().all(is_hook) {
             return Ok(());
         }
-        // Not in this period, or not at this host; but perhaps at another time, or elsewhere.
+        // Not in this period, or not at this host; but perhaps at another time or another host.
         let whole = Self::read(journal, TallyScope::default())?;
         if let Some(name) = unknown_host.filter(|name| !whole.hosts.contains_key(*name)) {
             let known = HOST_IDS.into_iter().chain(whole.hosts.keys().map(String::as_str));
@@ -94,7 +94,7 @@ impl Tally {
     }
 }
 
-/// Returns the names of the installed hooks whose failure blocks, or would if they counted.
+/// Returns the names of the installed hooks whose failure blocks, or would if they were enforced.
 pub fn fails_closed(installed: &InstalledHooks) -> BTreeSet<String> {
     let hooks = installed.hooks.iter().filter(|standing| standing.out.is_none());
     hooks

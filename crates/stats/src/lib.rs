@@ -1,10 +1,10 @@
 //! Statistics of the journal.
 //!
-//! - [`journal`] reads it; [`tally`], [`runs`] and [`waits`] count records, [`histogram`] and [`top_n`]
-//!   keep that small;
-//! - [`report`] makes of it what `anyhook stats --json` prints; [`shadow`] is for hooks that are only
-//!   watched;
-//! - [`page`] shows a report to people, [`prometheus`] writes the counts for machines.
+//! - [`journal`] reads it; [`tally`], [`runs`] and [`waits`] count records, [`histogram`] and
+//!   [`top_n`] bound their memory;
+//! - [`report`] turns the counts into what `anyhook stats --json` prints; [`shadow`] is for shadow
+//!   hooks, which run without effect;
+//! - [`page`] renders a report for people, [`prometheus`] exports the counts for machines.
 
 pub mod histogram;
 pub mod journal;

@@ -1,4 +1,5 @@
-//! The counts in Prometheus's text format, version 0.0.4, as its textfile collector reads it.
+//! Exports the counts in Prometheus's text format, version 0.0.4, as its textfile collector reads
+//! it.
 
 use std::fmt::Write;
 
@@ -6,10 +7,10 @@ use crate::histogram::Histogram;
 use crate::runs::RunTally;
 use crate::tally::{HostTally, Tally};
 
-/// Every word for a verdict: a series that is there from the start can be compared.
+/// Every label of a verdict: a series that exists from the start can be compared.
 const VERDICTS: [&str; 5] = ["allow", "ask", "capped", "deny", "none"];
 
-/// A number of a hook, as a counter.
+/// A number per hook, as a counter.
 type HookCounter = (&'static str, &'static str, fn(&RunTally) -> u64);
 
 const HOOK_COUNTERS: [HookCounter; 10] = [
@@ -27,7 +28,7 @@ const HOOK_COUNTERS: [HookCounter; 10] = [
     }),
 ];
 
-/// A number of a host, as a counter.
+/// A number per host, as a counter.
 type HostCounter = (&'static str, &'static str, fn(&HostTally) -> u64);
 
 const HOST_COUNTERS: [HostCounter; 7] = [
@@ -42,7 +43,7 @@ const HOST_COUNTERS: [HostCounter; 7] = [
     ("anyhook_redacted_records_total", "Records with redacted secrets.", |host| host.redacted),
 ];
 
-/// Returns the counts; of all hooks, or only of those named.
+/// Returns the counts of all hooks, or only of those named.
 pub fn text(tally: &Tally, hooks: &[String]) -> String {
     let mut page = Exposition { text: String::new() };
     page.family("anyhook_journal_records_total", "counter", "Records in the journal.");
@@ -166,13 +167,13 @@ impl Exposition {
     }
 }
 
-/// Returns seconds, to the digit.
+/// Returns seconds, without rounding.
 fn seconds(microseconds: u64) -> String {
     let text = format!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns a label's value as the format wants it.
+/// Escapes a label's value.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,4 +1,4 @@
-//! From counts to what is printed: order, percentiles, steps of time, and what did not happen.
+//! Turns counts into the report: order, percentiles, time steps, and hooks that never ran.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -15,24 +15,24 @@ use crate::runs::RunTally;
 use crate::shadow::shadow_of;
 use crate::tally::{HostTally, Tally};
 
-/// So many are called the slowest.
+/// How many runs are listed as the slowest.
 const SLOWEST: usize = 5;
 
 /// Fewer failures may be chance.
 const ALWAYS: u64 = 3;
 
-/// A longer period is counted by days.
+/// A period of more hours is counted by days.
 const HOURS_LIMIT: i64 = 48;
 
-/// Of more steps only the last ones are told.
+/// If there are more steps, only the last ones are reported.
 const STEPS_LIMIT: i64 = 1000;
 
-/// Which hooks are told of.
+/// Which hooks are reported.
 #[derive(Clone, Copy, Debug)]
 pub struct HookSelection<'given> {
     /// What is installed.
     pub installed: &'given InstalledHooks,
-    /// The hooks that were asked for; none means all.
+    /// The requested hooks; empty means all.
     pub hooks: &'given [String],
 }
 
@@ -46,7 +46,7 @@ impl HookSelection<'_> {
     }
 }
 
-/// Makes the report.
+/// Builds the report.
 pub fn make(tally: &Tally, wanted: &HookSelection<'_>, now: Timestamp) -> StatsReport {
     let until = tally.scope.until.unwrap_or_else(|| now.max(tally.newest.unwrap_or(now)));
     let steps = Steps::of(tally, until);
@@ -86,7 +86,7 @@ pub fn make(tally: &Tally, wanted: &HookSelection<'_>, now: Timestamp) -> StatsR
     }
 }
 
-/// Returns the journal's oldest record, if it is younger than the period.
+/// Returns the time of the journal's oldest record, if it is later than the start of the period.
 fn reaches_back_to(tally: &Tally) -> Option<Timestamp> {
     let since = tally.scope.since?;
     tally.oldest.filter(|oldest| !tally.has_older && *oldest > since)
@@ -179,7 +179,7 @@ fn never_fired(tally: &Tally, wanted: &HookSelection<'_>) -> Vec<NeverFired> {
         let hosts = &hook.definition.hosts;
         let is_meant =
             tally.scope.host.as_ref().is_none_or(|host| hosts.is_empty() || hosts.contains(host));
-        // Another one of the same name is in its place.
+        // Another hook with the same name overrides it.
         let is_shadowed =
             matches!(standing.out, Some(SkipReason::Replaced(_) | SkipReason::Dropped(_)));
         if wanted.takes(hook.name()) && is_meant && !is_shadowed && seen.insert(hook.name()) {
@@ -193,11 +193,11 @@ fn never_fired(tally: &Tally, wanted: &HookSelection<'_>) -> Vec<NeverFired> {
     never
 }
 
-/// The period, parted into hours or days.
+/// The period, divided into hours or days.
 struct Steps {
-    /// How many hours each of them has.
+    /// The length of a step in hours.
     hours: i64,
-    /// The first one's number since 1970.
+    /// The index of the first one, counted since 1970.
     first: i64,
     count: i64,
 }
@@ -209,7 +209,7 @@ impl Steps {
             Some(since) if tally.has_older || oldest < since => since,
             _ => oldest,
         };
-        // The end does not belong to the period; what counted does.
+        // The end is not part of the period; the newest counted record is.
         let newest = tally.newest.map_or(i64::MIN, Timestamp::as_second);
         let (from, until) = (from.as_second(), newest.max(until.as_second() - 1));
         let hours = if until - from < HOURS_LIMIT * 3600 { 1 } else { 24 };
@@ -227,7 +227,7 @@ impl Steps {
         })
     }
 
-    /// Sums up hours, step by step.
+    /// Sums up hours into steps.
     fn count(&self, tally: &RunTally, number: fn((u64, u64)) -> u64) -> Vec<u64> {
         let mut steps = vec![0; usize::try_from(self.count).unwrap_or(0)];
         for (hour, counts) in &tally.hours {

@@ -1,4 +1,4 @@
-//! What one hook did at one host.
+//! Counts what one hook did at one host.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,21 +11,21 @@ use crate::histogram::Histogram;
 use crate::tally::{about, is_begun_aside, is_denied};
 use crate::top_n::TopN;
 
-/// More different messages of a hook's failures are counted together.
+/// How many different failure messages are counted separately.
 const MESSAGES: usize = 200;
 
-/// A longer message is cut.
+/// A longer message is truncated.
 const MESSAGE_WIDTH: usize = 160;
 
-/// What stands for all messages that are too many.
+/// Stands for all messages beyond the limit.
 const OTHER_MESSAGES: &str = "(other messages)";
 
-/// One hook's turn at one event.
+/// One hook's run at one event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HookTurn<'record> {
     /// The record.
     pub record: &'record Record,
-    /// What became of the hook.
+    /// The record of the run.
     pub run: &'record RunRecord,
     /// The number of the session.
     pub session: Option<u32>,
@@ -33,16 +33,16 @@ pub(crate) struct HookTurn<'record> {
     pub fails_closed: bool,
 }
 
-/// What a hook's turns come to.
+/// The counts of a hook's runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunTally {
-    /// How often its turn came.
+    /// How often it ran.
     pub runs: u64,
     /// How often it blocked.
     pub blocks: u64,
     /// How many of these were failures.
     pub blocks_by_failure: u64,
-    /// How often its block of a stop was passed over.
+    /// How often its block of a stop was overruled.
     pub capped: u64,
     /// How often it asked for confirmation.
     pub asks: u64,
@@ -52,17 +52,17 @@ pub struct RunTally {
     pub input_changes: u64,
     /// How often it failed.
     pub failures: u64,
-    /// How often it took too long.
+    /// How often it timed out.
     pub timeouts: u64,
-    /// How often it was started aside.
+    /// How often it was started in the background.
     pub begun_aside: u64,
-    /// How often it came to an end aside.
+    /// How often a background run finished.
     pub ended_aside: u64,
     /// How long its runs took, as far as they were started.
     pub times: Histogram,
-    /// How long its runs in sessions took together.
+    /// The total time of its runs in sessions.
     pub in_sessions_us: u64,
-    /// The sessions it had a turn in.
+    /// The sessions it ran in.
     pub sessions: HashSet<u32>,
     /// When it last ran.
     pub last: Option<Timestamp>,
@@ -72,14 +72,14 @@ pub struct RunTally {
     pub slowest: TopN<(u64, Timestamp, RecordId), SlowRun>,
     /// Its failures by message.
     pub messages: BTreeMap<String, FailureGroup>,
-    /// What it would have done where it ran only to be watched, but for `last`.
+    /// What it would have done where it ran as a shadow hook, without effect; `last` is not set.
     pub shadow: ShadowStats,
     /// What it would have blocked.
     pub would_block: TopN<(Timestamp, RecordId), ShadowBlock>,
 }
 
 impl RunTally {
-    /// Begins to count; `keep` is how many of each list are kept.
+    /// Creates an empty tally; `keep` is how many of each list are kept.
     pub fn new(keep: usize) -> Self {
         Self {
             runs: 0,
@@ -105,7 +105,7 @@ impl RunTally {
         }
     }
 
-    /// Counts a turn.
+    /// Counts a run.
     pub(crate) fn take(&mut self, turn: &HookTurn<'_>) {
         let HookTurn { record, run, session, .. } = turn;
         self.last = self.last.max(Some(record.at));
@@ -119,7 +119,7 @@ impl RunTally {
         self.take_time(turn);
         self.take_failure(turn);
         let blocks = if record.of.is_some() {
-            // What it says comes too late to count.
+            // Its output comes too late to have an effect.
             self.ended_aside += 1;
             0
         } else if run.shadow {
@@ -178,7 +178,7 @@ impl RunTally {
         }
     }
 
-    /// Counts what a hook said that counts. Returns how often it blocked.
+    /// Counts the effect of a hook that is enforced. Returns how often it blocked.
     fn take_decision(&mut self, turn: &HookTurn<'_>) -> u64 {
         let HookTurn { record, run, .. } = turn;
         let effect = turn.effect();
@@ -195,7 +195,7 @@ impl RunTally {
         blocks
     }
 
-    /// Counts what a hook would have done, had it not run only to be watched.
+    /// Counts what a shadow hook would have done.
     fn take_shadow(&mut self, turn: &HookTurn<'_>) {
         let HookTurn { record, run, .. } = turn;
         let effect = turn.effect();
@@ -225,7 +225,7 @@ impl RunTally {
         });
     }
 
-    /// Counts what another has counted.
+    /// Adds the counts of another tally.
     pub fn merge(&mut self, other: &Self) {
         for (mine, more) in [
             (&mut self.runs, other.runs),
@@ -263,14 +263,14 @@ impl RunTally {
         other.messages.values().cloned().for_each(|group| self.add_failures(group));
     }
 
-    /// Returns how often it was started aside without a known outcome.
+    /// Returns how often it was started in the background without a known outcome.
     pub fn unfinished(&self) -> u64 {
         self.begun_aside.saturating_sub(self.ended_aside)
     }
 }
 
 impl HookTurn<'_> {
-    /// Returns what the hook wants to happen; a failed one wants nothing.
+    /// Returns the effect that the hook requested; `None` if it failed.
     fn effect(&self) -> Option<Effect> {
         self.run.decision.effect.filter(|_| self.run.failure.is_none())
     }

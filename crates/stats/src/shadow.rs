@@ -1,4 +1,4 @@
-//! Hooks that run only to be watched: what they would have done.
+//! Shadow hooks, which run without effect: what they would have done.
 
 use anyhook_model::report::stats::ShadowStats;
 
@@ -6,7 +6,7 @@ use crate::tally::Tally;
 
 /// Returns what a hook would have done, with the records of what it would have blocked.
 ///
-/// Nothing if it never ran only to be watched. How many records there are at most was said in
+/// `None` if it never ran as a shadow hook. The maximum number of records is
 /// [`crate::TallyScope::keep`].
 pub fn shadow_of(tally: &Tally, hook: &str) -> Option<ShadowStats> {
     let all = tally.hook(hook);

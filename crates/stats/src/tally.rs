@@ -1,8 +1,8 @@
-//! What records come to, whatever their order: pure counting.
+//! Counts records, in any order: pure.
 //!
-//! A hook that ran aside is counted by the record of its outcome (`of`), not by that of the
-//! dispatch which started it. What grows with the journal is small: a number for each session, a
-//! pair for each hour; everything else has a limit.
+//! A hook that ran in the background is counted by the record of its outcome (`of`), not by that of
+//! the dispatch which started it. What grows with the journal is small: a number for each session,
+//! a pair for each hour; everything else is bounded.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,7 +15,7 @@ use crate::runs::{HookTurn, RunTally};
 use crate::top_n::TopN;
 use crate::waits::WaitTally;
 
-/// Which records count, and how much is kept of them.
+/// Which records are counted, and how much of them is kept.
 #[derive(Clone, Debug, Default)]
 pub struct TallyScope {
     /// Records of this time or later; all if absent.
@@ -24,30 +24,30 @@ pub struct TallyScope {
     pub until: Option<Timestamp>,
     /// Records of this host; all if absent.
     pub host: Option<String>,
-    /// The hooks whose failure blocks, or would if they did not run only to be watched.
+    /// The hooks whose failure blocks, or would if they were not shadow hooks.
     pub fails_closed: BTreeSet<String>,
     /// How many of each list are kept.
     pub keep: usize,
 }
 
-/// What the records that were taken come to.
+/// The counts of the records that were read.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    /// Which records count.
+    /// Which records are counted.
     pub scope: TallyScope,
-    /// How many records counted.
+    /// How many records were counted.
     pub records: u64,
-    /// How many lines of the journal were no records.
+    /// How many lines of the journal were not records.
     pub damaged: u64,
-    /// Whether the journal has records older than all that were taken.
+    /// Whether the journal has records older than all that were read.
     pub has_older: bool,
-    /// The oldest record that was taken, whether it counted or not.
+    /// The time of the oldest record that was read, whether it was counted or not.
     pub oldest: Option<Timestamp>,
-    /// The newest record that counted.
+    /// The time of the newest record that was counted.
     pub newest: Option<Timestamp>,
     /// What each hook did at each host.
     pub hooks: BTreeMap<String, BTreeMap<String, RunTally>>,
-    /// What came from each host.
+    /// What was received from each host.
     pub hosts: BTreeMap<String, HostTally>,
     /// Calls that ran despite being denied.
     pub denied_but_ran: TopN<(Timestamp, RecordId), DeniedButRan>,
@@ -56,10 +56,10 @@ pub struct Tally {
     sessions: u32,
 }
 
-/// What came from one host, and what it was told.
+/// What was received from one host, and the replies to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostTally {
-    /// How many verdicts there were of each word.
+    /// The number of verdicts by label.
     pub verdicts: BTreeMap<&'static str, u64>,
     /// How many events there were.
     pub events: u64,
@@ -67,7 +67,7 @@ pub struct HostTally {
     pub denials: u64,
     /// How often the user was asked.
     pub asks: u64,
-    /// How many stops passed because they had been blocked too often.
+    /// How many stops were let through because they had been blocked too often.
     pub capped: u64,
     /// The number of calls that ran although they had been denied.
     pub denied_but_ran: u64,
@@ -82,11 +82,11 @@ pub struct HostTally {
     sessions: HashMap<String, SessionNumber>,
 }
 
-/// A session, known by its number.
+/// A session, identified by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SessionNumber {
     number: u32,
-    /// How long the host waited in it; none if nothing but outcomes of hooks aside is known.
+    /// How long the host waited in it; `None` if only outcomes of background hooks are known.
     took_us: Option<u64>,
 }
 
@@ -99,7 +99,7 @@ impl TallyScope {
 }
 
 impl Tally {
-    /// Begins to count.
+    /// Creates an empty tally.
     pub fn new(scope: TallyScope) -> Self {
         Self {
             denied_but_ran: TopN::new(scope.keep),
@@ -116,7 +116,7 @@ impl Tally {
         }
     }
 
-    /// Counts a record, if it is one of those that count.
+    /// Counts a record, if it is in the scope.
     pub fn take(&mut self, record: &Record) {
         self.oldest = Some(self.oldest.map_or(record.at, |oldest| oldest.min(record.at)));
         if !self.scope.takes(record) {
@@ -152,7 +152,7 @@ impl Tally {
         }
     }
 
-    /// Returns how many sessions there are.
+    /// Returns the number of sessions.
     pub fn sessions(&self) -> u64 {
         self.sessions.into()
     }
@@ -200,7 +200,7 @@ impl HostTally {
         number
     }
 
-    /// Returns how many sessions there were.
+    /// Returns the number of sessions.
     pub fn sessions(&self) -> u64 {
         count(self.sessions.values())
     }
@@ -214,7 +214,7 @@ impl HostTally {
     }
 }
 
-/// Tells whether the host was told not to go on. What follows a stop cannot undo it.
+/// Returns whether the host was told not to proceed. What follows a stop cannot undo it.
 pub(crate) fn is_denied(record: &Record) -> bool {
     let follows_stop = record.with.is_some()
         && matches!(record.event, EventKind::AfterAgent | EventKind::AfterStop);
@@ -228,7 +228,7 @@ pub(crate) fn about(record: &Record) -> String {
     if words.is_empty() { record.event.to_string() } else { words.join(" ") }
 }
 
-/// Tells whether a run is only the beginning of one whose outcome has a record of its own.
+/// Returns whether a run is only the start of a background run whose outcome has its own record.
 pub(crate) fn is_begun_aside(outcome: Option<&RunOutcome>) -> bool {
     outcome == Some(&RunOutcome::Detached)
 }

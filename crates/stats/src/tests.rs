@@ -1,4 +1,4 @@
-//! Handmade records, counted.
+//! Tests that count handmade records.
 
 use anyhook_engine::discover::InstalledHooks;
 use anyhook_model::report::StatsReport;
@@ -291,7 +291,7 @@ fn failures_are_grouped_and_bounded() {
     assert_eq!(group.last_id.as_str(), "z");
 }
 
-/// Records in which anything may have happened.
+/// Arbitrary records.
 fn any_record() -> impl Strategy<Value = Record> {
     let run_record = (0..3_usize, 0..5_u8, any::<bool>(), 0..5_000_000_u64).prop_map(
         |(hook, kind, shadow, took_us)| {

@@ -1,8 +1,8 @@
-//! The greatest few of any number of things.
+//! Keeps the N greatest of any number of items.
 
 use std::collections::BTreeMap;
 
-/// Keeps the things with the greatest keys: the last ones, the slowest ones.
+/// Keeps the items with the greatest keys: the newest ones, the slowest ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopN<Key: Ord, Thing> {
     limit: usize,
@@ -10,12 +10,12 @@ pub struct TopN<Key: Ord, Thing> {
 }
 
 impl<Key: Ord + Clone, Thing: Clone> TopN<Key, Thing> {
-    /// Keeps so many.
+    /// Creates a list that keeps at most `limit` items.
     pub fn new(limit: usize) -> Self {
         Self { limit, things: BTreeMap::new() }
     }
 
-    /// Takes a thing, which is only made if it is kept.
+    /// Adds an item, which is only created if it is kept.
     pub fn take(&mut self, key: Key, make: impl FnOnce() -> Thing) {
         let is_full = self.things.len() >= self.limit;
         if is_full && self.things.first_key_value().is_none_or(|(least, _)| key <= *least) {
@@ -27,14 +27,14 @@ impl<Key: Ord + Clone, Thing: Clone> TopN<Key, Thing> {
         }
     }
 
-    /// Takes what another has kept.
+    /// Adds the items of another list.
     pub fn merge(&mut self, other: &Self) {
         for (key, thing) in &other.things {
             self.take(key.clone(), || thing.clone());
         }
     }
 
-    /// Returns what was kept, the greatest first.
+    /// Returns the items, the greatest first.
     pub fn all(&self) -> impl Iterator<Item = &Thing> {
         self.things.values().rev()
     }

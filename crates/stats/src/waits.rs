@@ -1,4 +1,4 @@
-//! How long decisions waited for a person, as the journal tells.
+//! How long decisions waited for a person, according to the journal.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,10 +9,11 @@ use anyhook_model::{BusEvent, EventKind, Record};
 
 use crate::histogram::Histogram;
 
-/// So many agents and pipelines are told apart; the decisions of more only count among all.
+/// How many agents and pipelines are counted separately; the decisions of others only count in the
+/// total.
 const NAMES: usize = 1_000;
 
-/// How long decisions waited: all together, and by agent and pipeline.
+/// How long decisions waited: in total, and by agent and pipeline.
 #[derive(Clone, Debug, Default)]
 pub struct WaitTally {
     all: Histogram,
@@ -21,14 +22,14 @@ pub struct WaitTally {
 }
 
 impl WaitTally {
-    /// Counts a record, if it tells how a decision ended that a person was asked for.
+    /// Counts a record, if it is the resolution of a decision that a person was asked for.
     pub fn take(&mut self, record: &Record) {
         if record.host != OURS || !is_resolution(&record.event) {
             return;
         }
         let text = record.payload.as_ref().map(anyhook_model::Payload::as_text).unwrap_or_default();
         let Ok(BusEvent::DecisionResolved(made)) = serde_json::from_str(text) else { return };
-        // One that follows from an earlier answer waited for nobody.
+        // One that follows from an earlier answer did not wait for anyone.
         let (Some(asked), None) = (made.asked, &made.follows) else { return };
         let waited = u64::try_from(made.at.duration_since(asked).as_micros()).unwrap_or(0);
         self.all.add(waited);
@@ -38,7 +39,7 @@ impl WaitTally {
         }
     }
 
-    /// Returns what was counted; none if that is nothing.
+    /// Returns the statistics; `None` if nothing was counted.
     pub fn stats(&self) -> Option<WaitingStats> {
         Some(WaitingStats {
             all: self.all.stats()?,

@@ -1,10 +1,10 @@
-//! Numbers, durations and times for people.
+//! Formats numbers, durations and times for people.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::zone::local;
 
-/// Returns a number with its thousands apart: `12,345`.
+/// Returns a number with thousands separators: `12,345`.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -37,7 +37,7 @@ pub fn span(microseconds: u64) -> String {
     }
 }
 
-/// Returns a duration in milliseconds, or in seconds from one on; nothing for none.
+/// Returns a duration in milliseconds, or in seconds from one second on; empty for zero.
 #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
 pub fn milliseconds(microseconds: u64) -> String {
     match microseconds {
@@ -48,13 +48,17 @@ pub fn milliseconds(microseconds: u64) -> String {
     }
 }
 
-/// Returns a duration in one unit and as few letters as can be: `5s`, `3m`, `2h`, `4d`.
+/// Returns a duration in one unit, as short as possible: `5s`, `3m`, `2h`, `4d`.
 pub fn brief(long: SignedDuration) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    // A unit is used from two of it on: "1m" would be anything from 60 to 119 seconds.
     match long.as_secs().max(0) {
-        seconds @ 0..60 => format!("{seconds}s"),
-        seconds @ 60..3_600 => format!("{}m", seconds / 60),
-        seconds @ 3_600..86_400 => format!("{}h", seconds / 3_600),
-        seconds => format!("{}d", seconds / 86_400),
+        seconds if seconds < 2 * MINUTE => format!("{seconds}s"),
+        seconds if seconds < 2 * HOUR => format!("{}m", seconds / MINUTE),
+        seconds if seconds < 2 * DAY => format!("{}h", seconds / HOUR),
+        seconds => format!("{}d", seconds / DAY),
     }
 }
 
@@ -64,17 +68,17 @@ pub fn percentile(sorted: &[u64], percent: usize) -> u64 {
     sorted.get(rank - 1).copied().unwrap_or(0)
 }
 
-/// Returns a time to the second, by the person's clock.
+/// Returns a time to the second, in the person's time zone.
 pub fn second(at: Timestamp) -> String {
     local(at).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// Returns a time to the minute, by the person's clock.
+/// Returns a time to the minute, in the person's time zone.
 pub fn minute(at: Timestamp) -> String {
     local(at).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// Returns the time of day, by the person's clock.
+/// Returns the time of day, in the person's time zone.
 pub fn time_of_day(at: Timestamp) -> String {
     local(at).strftime("%H:%M:%S").to_string()
 }

@@ -1,9 +1,9 @@
-//! Text for terminals: what pieces of text mean ([`tone`]), where it is written ([`out`], [`page`]) or
-//! shown a page at a time ([`pager`]), columns that fit ([`table`]), text that fits ([`text`]), numbers
-//! and times ([`format`](mod@format), [`time_arg`], [`zone`]), pictures in letters ([`sparkline`]), and how states look
-//! ([`states`]).
+//! Text for terminals: what pieces of text mean ([`tone`]), where it is written ([`out`], [`page`])
+//! or paged ([`pager`]), columns that fit ([`table`]), text that fits ([`text`]), numbers and times
+//! ([`format`](mod@format), [`time_arg`], [`zone`]), charts in characters ([`sparkline`]), and how
+//! states look ([`states`]).
 //!
-//! It knows neither commands nor screens: `anyhook` and `anyhook top` are made of it.
+//! It knows neither commands nor screens: `anyhook` and `anyhook top` are built on it.
 
 pub mod format;
 pub mod out;

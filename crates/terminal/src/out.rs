@@ -1,5 +1,5 @@
-//! Where commands write: lines of toned pieces, tables and JSON, with colours only on a terminal, and
-//! there in a pager where that was asked for.
+//! The output of commands: lines of toned pieces, tables and JSON, with colours only on a terminal,
+//! and there in a pager on request.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -10,15 +10,15 @@ use crate::table::{Cell, columns, field};
 use crate::text::printable;
 use crate::tone::{StyledLine, StyledText, Tone};
 
-/// Where a command writes.
+/// The output of a command.
 pub struct Out {
     writer: Box<dyn Write>,
-    /// Whether a person reads it as it is written.
+    /// Whether it is a terminal, so that a person reads it.
     is_terminal: bool,
     held: Option<Held>,
 }
 
-/// What is written until it is shown in a pager.
+/// Output that is held until it is shown in a pager.
 struct Held {
     pager: Pager,
     text: Vec<u8>,
@@ -43,17 +43,17 @@ impl Out {
         Self { writer, is_terminal: false, held: None }
     }
 
-    /// Shows what is written from here to the next [`flush`](Self::flush) in a pager, if standard
-    /// output is a terminal.
+    /// Shows everything written from here to the next [`flush`](Self::flush) in a pager, if
+    /// standard output is a terminal.
     ///
-    /// It is held until then: a person who reads slowly must not hold up what the command does.
+    /// It is held until then: a slow reader must not delay the command.
     pub fn page(&mut self, pager: Pager) {
         if self.is_terminal && self.held.is_none() {
             self.held = Some(Held { pager, text: Vec::new() });
         }
     }
 
-    /// Tells whether what is written is held for a pager.
+    /// Returns whether output is held for a pager.
     pub fn is_held(&self) -> bool {
         self.held.is_some()
     }
@@ -103,7 +103,7 @@ impl Out {
         writeln!(self.sink(), "{text}")
     }
 
-    /// Writes a named value, its name in a column that lines up.
+    /// Writes a named value, its name in an aligned column.
     pub fn field(&mut self, name: &str, tone: Tone, value: &str) -> io::Result<()> {
         self.lines("", &field(name, tone, value))
     }
@@ -119,12 +119,12 @@ impl Out {
         writeln!(self.sink(), "{text}")
     }
 
-    /// Writes rows in columns that line up.
+    /// Writes rows in aligned columns.
     pub fn table(&mut self, rows: &[Vec<Cell>]) -> io::Result<()> {
         self.lines("", &columns(rows))
     }
 
-    /// Hands on what was written so far. What was held for a pager is shown in it, and this returns
+    /// Flushes what was written so far. Output held for a pager is shown in it, and this returns
     /// once the person has read it.
     pub fn flush(&mut self) -> io::Result<()> {
         if let Some(Held { pager, text }) = self.held.take() {

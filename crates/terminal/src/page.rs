@@ -1,4 +1,4 @@
-//! Lines and tables that are no wider than the terminal.
+//! Lines and tables that are at most as wide as the terminal.
 
 use std::io;
 
@@ -9,11 +9,11 @@ use crate::table::{Cell, GAP, WidthNeed, fit};
 use crate::text::first_line;
 use crate::tone::{StyledText, Tone};
 
-/// Where a view is written, and how wide it may be.
+/// The output of a view, and its maximum width.
 #[derive(Debug)]
 pub struct Page<'out> {
     out: &'out mut Out,
-    /// How wide the terminal is.
+    /// The width of the terminal.
     pub width: usize,
 }
 
@@ -22,11 +22,12 @@ pub struct Page<'out> {
 pub struct Column {
     title: String,
     is_right: bool,
-    /// Which column goes first where there is no room for all: the one with the least; none stays.
+    /// Which column is dropped first if there is no room for all: the one with the lowest weight;
+    /// one without a weight is kept.
     weight: Option<u8>,
-    /// To which width its text may be cut.
+    /// The width to which its text may be cut.
     least: Option<usize>,
-    /// It is not cut below this for another column to be wider.
+    /// It is not cut below this to make another column wider.
     firm: usize,
     cells: Vec<(Tone, String)>,
 }
@@ -45,19 +46,19 @@ impl Column {
         self
     }
 
-    /// Lets it be left out where there is no room.
+    /// Allows it to be left out if there is no room.
     pub fn weight(mut self, weight: u8) -> Self {
         self.weight = Some(weight);
         self
     }
 
-    /// Lets its text be cut to this width.
+    /// Allows its text to be cut to this width.
     pub fn least(mut self, least: usize) -> Self {
         self.least = Some(least);
         self
     }
 
-    /// Lets its text be cut to this width, and not below it for another column to be wider.
+    /// Allows its text to be cut to this width, and not below it to make another column wider.
     pub fn firm(mut self, least: usize) -> Self {
         (self.least, self.firm) = (Some(least), least);
         self
@@ -84,7 +85,7 @@ impl Column {
 }
 
 impl<'out> Page<'out> {
-    /// Writes to `out`, no wider than `width`.
+    /// Writes to `out`, at most `width` wide.
     pub fn new(out: &'out mut Out, width: usize) -> Self {
         Self { out, width }
     }
@@ -100,7 +101,7 @@ impl<'out> Page<'out> {
         self.line(&[(Tone::Strong, text)])
     }
 
-    /// Writes a line, cut where the terminal ends.
+    /// Writes a line, cut at the width of the terminal.
     pub fn line(&mut self, pieces: &[StyledText<'_>]) -> io::Result<()> {
         let mut left = self.width;
         for (tone, text) in pieces {

@@ -1,4 +1,4 @@
-//! A program that shows long text a page at a time, such as `less`.
+//! The pager: a program that shows long text a page at a time, such as `less`.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,28 +11,28 @@ use anstream::ColorChoice;
 /// A program that shows long text a page at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pager {
-    /// The command, as a shell reads it; none for `less`.
+    /// The shell command; `None` for `less`.
     command: Option<String>,
     /// Variables it is started with.
     variables: Vec<(&'static str, &'static str)>,
 }
 
-/// What `less` is told: to end at once if everything fits on the screen, to pass colours on, to leave
-/// the text on the screen, and to end on Ctrl-C, because that ends us too.
+/// The options of `less`: exit at once if everything fits on the screen, pass colours on, leave the
+/// text on the screen, and exit on Ctrl-C, because that ends us too.
 const LESS_OPTIONS: &str = "-FRXK";
 
 impl Pager {
-    /// The pager of those who chose none.
+    /// The default pager.
     pub fn less() -> Self {
         Self { command: None, variables: Vec::new() }
     }
 
-    /// A pager that somebody chose, as a command of a shell.
+    /// A pager that a person chose, as a shell command.
     pub fn chosen(command: &str) -> Self {
         Self { command: Some(command.to_owned()), variables: Vec::new() }
     }
 
-    /// Has it show colours if it is `less`, for those who have not said how they want that to be.
+    /// Makes it show colours if it is `less` and its options are not configured.
     pub fn with_usual_options(mut self) -> Self {
         self.variables.push(("LESS", LESS_OPTIONS));
         self
@@ -40,7 +40,7 @@ impl Pager {
 
     /// Shows a text and waits until the person has read it.
     ///
-    /// Returns false if the pager could not be started, so that nothing was shown.
+    /// Returns `false` if the pager could not be started, so that nothing was shown.
     pub fn show(&self, text: &[u8], colours: ColorChoice) -> bool {
         let mut command = match &self.command {
             Some(line) => {
@@ -58,15 +58,15 @@ impl Pager {
         let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else { return false };
         if let Some(input) = child.stdin.take() {
             let pipe = File::from(OwnedFd::from(input));
-            // One who has read enough ends the pager before it has read everything.
+            // A person may quit the pager before it has read everything.
             let _ = write_coloured(pipe, text, colours);
         }
-        // A shell that does not find the command says so itself, and ends with this code.
+        // A shell that does not find the command reports that itself, and exits with this code.
         child.wait().is_ok_and(|status| status.code() != Some(NOT_FOUND))
     }
 }
 
-/// What a shell ends with if there is no such command.
+/// The exit code of a shell if there is no such command.
 const NOT_FOUND: i32 = 127;
 
 fn write_coloured(pipe: File, text: &[u8], colours: ColorChoice) -> io::Result<()> {
@@ -79,7 +79,7 @@ fn write_coloured(pipe: File, text: &[u8], colours: ColorChoice) -> io::Result<(
 mod tests {
     use super::*;
 
-    /// Shows a text in a pager that writes what it gets to a file; returns what that was.
+    /// Shows a text in a pager that writes its input to a file; returns that.
     fn shown(text: &str, colours: ColorChoice) -> String {
         let name = format!("anyhook-pager-{}-{}", std::process::id(), text.len());
         let file = std::env::temp_dir().join(name);

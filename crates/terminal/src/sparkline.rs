@@ -1,14 +1,14 @@
-//! Pictures in letters: bars and sparklines.
+//! Charts in characters: bars and sparklines.
 
-/// A bar's last letter, by eighths.
+/// A bar's last character, in eighths.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
-/// The heights of a sparkline's letters.
+/// The heights of a sparkline's characters.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Returns a bar that is `width` letters long where `value` is `most`.
+/// Returns a bar that is `width` characters long if `value` is `most`.
 ///
-/// What is not nothing is seen, however little it is.
+/// A value above zero is always visible, however small it is.
 pub fn bar(value: u64, most: u64, width: usize) -> String {
     if value == 0 || most == 0 {
         return String::new();
@@ -23,10 +23,10 @@ pub fn bar(value: u64, most: u64, width: usize) -> String {
     bar
 }
 
-/// Returns a line of bars side by side, each as high as its value among the others.
+/// Returns a line of bars side by side, each with a height relative to the others.
 ///
-/// The lowest is for nothing alone. Where there are more values than letters, neighbours are summed
-/// up.
+/// The lowest is used for zero only. If there are more values than characters, neighbours are
+/// summed.
 pub fn sparkline(values: &[u64], width: usize) -> String {
     let together = values.len().div_ceil(width.max(1)).max(1);
     let sums: Vec<u64> = values.chunks(together).map(|some| some.iter().sum()).collect();

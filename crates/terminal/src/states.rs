@@ -1,4 +1,5 @@
-//! The words, tones and signs of verdicts, of agents' states, pipelines' phases and visits of steps.
+//! The words, tones and signs of verdicts, of agents' states, pipelines' phases and visits of
+//! steps.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +57,7 @@ pub fn visit_sign(state: VisitState) -> (&'static str, Tone) {
     }
 }
 
-/// Returns how the last visit of every step stands that was visited.
+/// Returns the state of the last visit of every visited step.
 pub fn visited(pipeline: &PipelineView) -> BTreeMap<&str, VisitState> {
     pipeline.visits.iter().map(|visit| (visit.step.as_str(), visit.state)).collect()
 }

@@ -1,11 +1,11 @@
-//! Text in columns that line up, and columns that fit a width: what is least needed goes first.
+//! Aligned columns of text, and columns that fit a width: the least important is dropped first.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::text::printable;
 use crate::tone::{StyledLine, Tone};
 
-/// What stands between two columns.
+/// The width of the gap between two columns.
 pub const GAP: usize = 2;
 
 /// One field of a table.
@@ -26,7 +26,7 @@ impl Cell {
     }
 }
 
-/// Returns rows as lines, in columns that line up.
+/// Returns rows as lines, in aligned columns.
 pub fn columns(rows: &[Vec<Cell>]) -> Vec<StyledLine> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count)
@@ -35,7 +35,7 @@ pub fn columns(rows: &[Vec<Cell>]) -> Vec<StyledLine> {
         })
         .collect();
     let line = |row: &Vec<Cell>| {
-        // Empty fields at the end leave no blanks behind.
+        // Empty fields at the end leave no trailing spaces.
         let filled = row.iter().rposition(|cell| !cell.text.is_empty()).map_or(0, |last| last + 1);
         let mut line = StyledLine::new();
         for (column, cell) in row[..filled].iter().enumerate() {
@@ -50,10 +50,10 @@ pub fn columns(rows: &[Vec<Cell>]) -> Vec<StyledLine> {
     rows.iter().map(line).collect()
 }
 
-/// Returns a named value as lines, its name in a column that lines up, and so its further lines.
+/// Returns a named value as lines, its name in an aligned column; further lines are aligned, too.
 pub fn field(name: &str, tone: Tone, value: &str) -> Vec<StyledLine> {
     let names = std::iter::once(name).chain(std::iter::repeat(""));
-    // One that is empty has a line, too.
+    // An empty value has a line, too.
     let first = if value.is_empty() { Some("") } else { None };
     let lines = first.into_iter().chain(value.lines());
     let line = |(name, value): (&str, &str)| {
@@ -62,22 +62,22 @@ pub fn field(name: &str, tone: Tone, value: &str) -> Vec<StyledLine> {
     names.zip(lines).map(line).collect()
 }
 
-/// What a column needs of the width of a table.
+/// The width that a column of a table needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WidthNeed {
-    /// How wide it is where there is room.
+    /// Its width if there is room.
     pub width: usize,
-    /// It may be cut, and as long as it can be left out instead, rather not below this.
+    /// It may be cut, but preferably not below this as long as it can be left out instead.
     pub least: Option<usize>,
-    /// It is not cut below this for another column to be wider.
+    /// It is not cut below this to make another column wider.
     pub firm: usize,
-    /// Which column goes first where there is no room for all: the one with the least; one without
-    /// stays.
+    /// Which column is dropped first if there is no room for all: the one with the lowest weight;
+    /// one without a weight is kept.
     pub weight: Option<u8>,
 }
 
-/// Leaves out columns, then narrows others, until all fit. Returns the width of each; none for one
-/// that is left out.
+/// Drops columns, then narrows others, until all fit. Returns the width of each; `None` for one
+/// that is dropped.
 pub fn fit(needs: &[WidthNeed], available: usize) -> Vec<Option<usize>> {
     let mut shown: Vec<usize> = (0..needs.len()).collect();
     let gaps = |shown: &[usize]| shown.len().saturating_sub(1) * GAP;
@@ -98,7 +98,7 @@ pub fn fit(needs: &[WidthNeed], available: usize) -> Vec<Option<usize>> {
         shown.iter().partition(|index| needs[**index].least.is_some());
     let fixed: usize = fixed.iter().map(|index| needs[*index].width).sum();
     let mut room = available.saturating_sub(fixed + gaps(&shown));
-    // The narrow ones get what they need; what they leave is for the wide ones.
+    // Narrow columns get what they need; the rest is for the wide ones.
     flexible.sort_by_key(|index| needs[*index].width);
     for (place, index) in flexible.iter().enumerate() {
         let for_others: usize = flexible[place + 1..].iter().map(|other| needs[*other].firm).sum();

@@ -1,8 +1,9 @@
-//! Text that fits a line and cannot steer a terminal.
+//! Text that fits a line and cannot control a terminal.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Returns text that cannot steer a terminal: control characters but line breaks and tabs go.
+/// Returns text that cannot control a terminal: control characters except line breaks and tabs are
+/// removed.
 pub fn printable(text: &str) -> String {
     text.chars()
         .map(|letter| {
@@ -11,7 +12,7 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
-/// Returns text on one line that cannot steer a terminal.
+/// Returns text on one line that cannot control a terminal.
 pub fn tidy(text: &str) -> String {
     printable(text).replace(['\n', '\t'], " ")
 }
@@ -21,10 +22,10 @@ pub fn counted(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// Returns the first line of a text, no wider than `width`; what is cut ends with `…`.
+/// Returns the first line of a text, at most `width` wide; a cut line ends with `…`.
 pub fn first_line(text: &str, width: usize) -> String {
     let mut lines = text.lines();
-    // A tab is as wide as the terminal likes.
+    // The width of a tab depends on the terminal.
     let line = lines.next().unwrap_or("").replace('\t', " ");
     if line.width() <= width && lines.next().is_none() {
         return line;

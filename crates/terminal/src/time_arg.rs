@@ -10,16 +10,16 @@ use crate::zone;
 /// A moment, or how long ago it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeArg {
-    /// So long ago.
+    /// This long ago.
     Ago(SignedDuration),
     /// At this time.
     At(Timestamp),
-    /// When the person's clock shows this.
+    /// A time in the person's time zone.
     Clock(DateTime),
 }
 
 impl TimeArg {
-    /// Returns the moment that is meant.
+    /// Returns the point in time.
     pub fn moment(self, now: Timestamp) -> Timestamp {
         match self {
             Self::Ago(long) => now.checked_sub(long).unwrap_or(Timestamp::MIN),
@@ -36,7 +36,7 @@ impl FromStr for TimeArg {
         if let Ok(moment) = text.parse() {
             return Ok(Self::At(moment));
         }
-        // A day is its beginning.
+        // A day stands for its start.
         if let Ok(clock) = text.parse() {
             return Ok(Self::Clock(clock));
         }

@@ -1,28 +1,28 @@
-//! What pieces of text mean, and the colours that follow.
+//! The tone of pieces of text: what they mean, and their colours.
 
 use anstyle::{AnsiColor, Style};
 
-/// What a piece of text means; its colour follows.
+/// What a piece of text means, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Nothing special.
     Plain,
     /// A heading, a name.
     Strong,
-    /// Went well, goes on.
+    /// Succeeded, running.
     Good,
     /// Blocked, failed.
     Bad,
     /// Asks, warns.
     Warn,
-    /// Beside the point.
+    /// Less important.
     Dim,
     /// The next step.
     Hint,
 }
 
 impl Tone {
-    /// Returns how it looks.
+    /// Returns its style.
     pub fn style(self) -> Style {
         let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
         match self {
@@ -40,7 +40,7 @@ impl Tone {
 /// A piece of text with its tone.
 pub type StyledText<'text> = (Tone, &'text str);
 
-/// A piece of text that stands by itself.
+/// A piece of text that owns its text.
 pub type OwnedStyledText = (Tone, String);
 /// A line of such pieces.
 pub type StyledLine = Vec<OwnedStyledText>;

@@ -18,13 +18,13 @@ fn zone() -> TimeZone {
     ZONE.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Returns a time as the clock of the zone shows it.
+/// Returns a time in the zone.
 pub fn local(at: Timestamp) -> Zoned {
     at.to_zoned(zone())
 }
 
-/// Returns the moment at which the clock of the zone shows a time; one that it skips is the moment
-/// after the gap.
+/// Returns the moment of a local time in the zone; a time that is skipped is the moment after the
+/// gap.
 pub fn moment(clock: DateTime) -> Option<Timestamp> {
     Some(clock.to_zoned(zone()).ok()?.timestamp())
 }

@@ -1,10 +1,10 @@
-//! One test for each moment at which a process is killed, so that each has a name and they run side
-//! by side.
+//! Generates one test for each point at which a process is killed, so that each has a name and they
+//! run in parallel.
 
-/// Makes a test of each moment: a module for the fault point, and in it one test for each time at
-/// which the process comes by it. Each calls `$story` with the point and the time.
+/// Generates the tests: a module for each failpoint, and in it one test for each time that the
+/// process reaches it. Each calls `$story` with the point and the time.
 ///
-/// `TESTED` lists them, to be compared with all the points there are.
+/// `TESTED` lists them, to be compared with all existing points.
 #[macro_export]
 macro_rules! kill_tests {
     ($story:ident: $($module:ident = $point:literal [$($name:ident $time:literal),+];)+) => {

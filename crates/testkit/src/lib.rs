@@ -1,7 +1,7 @@
 //! A hermetic environment for black-box tests: a home, a project, and the real program.
 //!
-//! Nothing of the person's own environment gets in: the variables are cleared, the folders are
-//! fresh. Tests say what they expect and panic otherwise, so everything here does too.
+//! Nothing of the user's own environment is used: the variables are cleared, the folders are fresh.
+//! Tests panic if an expectation fails, so everything here does too.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 
@@ -40,7 +40,7 @@ pub type AnswerFunction = fn(&TestEnv, Vec<u8>) -> CommandRun;
 /// What a command printed and how it ended.
 #[derive(Clone, Debug)]
 pub struct CommandRun {
-    /// The exit code; a signal gives 128 and its number, as in a shell.
+    /// The exit code; a signal gives 128 plus its number, as in a shell.
     pub code: i32,
     /// Standard output.
     pub stdout: String,
@@ -54,8 +54,8 @@ impl TestEnv {
         Self::below(&std::env::temp_dir(), binary)
     }
 
-    /// Makes an environment in memory, where there is room: for tests that make many, as thousands of
-    /// small files that come and go take a disk much longer.
+    /// Makes an environment in memory, if there is room: for tests that make many, as creating and
+    /// removing thousands of small files takes much longer on a disk.
     pub fn in_memory(binary: &str) -> Self {
         Self::below(&memory().unwrap_or_else(std::env::temp_dir), binary)
     }
@@ -71,7 +71,7 @@ impl TestEnv {
         environment
     }
 
-    /// Returns the folder that holds everything.
+    /// Returns the folder that contains everything.
     pub fn root(&self) -> &Path {
         &self.path
     }
@@ -101,8 +101,8 @@ impl TestEnv {
         self.project().join(".agents/hooks")
     }
 
-    /// Makes a user's hook: `matter` is its front matter but for name and description; `script` is
-    /// its `scripts/run`, with a shebang unless it brings one.
+    /// Makes a user's hook: `matter` is its front matter except for name and description; `script`
+    /// is its `scripts/run`, with a shebang added unless it has one.
     pub fn user_hook(&self, name: &str, matter: &str, script: &str) -> PathBuf {
         self.hook(&self.user_hooks(), name, matter, script)
     }
@@ -129,7 +129,7 @@ impl TestEnv {
         folder
     }
 
-    /// Returns the program with arguments, in the project, with nothing but the test's variables.
+    /// Returns the program with arguments, in the project, with only the test's variables.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command
@@ -142,9 +142,9 @@ impl TestEnv {
             .env("TZ", "UTC")
             .env("COLUMNS", "100")
             .env("NO_COLOR", "1")
-            // Whoever runs the tests may be an agent; what they run is a person's.
+            // The tests may be run by an agent; the commands in them are run as by a person.
             .env("ANYHOOK_TOP_PROCESS", std::process::id().to_string())
-            // Nor is their own home any business of the tests.
+            // Nor may the tests use the home folder of the user who runs them.
             .env("ANYHOOK_PASSWD_HOME", self.home());
         command
     }
@@ -160,18 +160,19 @@ impl TestEnv {
     }
 
     /// Has events answered by a function in this process and not by the program: a process for each
-    /// costs more than all that is tested.
+    /// event costs more than the code under test.
     pub fn answered_by(mut self, answer: AnswerFunction) -> Self {
         self.answer = Some(answer);
         self
     }
 
-    /// Sends an event through `anyhook hook agent-hooks`, or what [answers](Self::answered_by) for it.
+    /// Sends an event through `anyhook hook agent-hooks`, or the function that
+    /// [answers](Self::answered_by) for it.
     pub fn event(&self, event: &Value) -> CommandRun {
         self.event_as_written(&event.to_string())
     }
 
-    /// As [`event`](Self::event), with an event as it is written.
+    /// As [`event`](Self::event), with the event as text.
     pub fn event_as_written(&self, event: &str) -> CommandRun {
         match self.answer {
             Some(answer) => answer(self, event.into()),
@@ -202,8 +203,8 @@ impl TestEnv {
         files
     }
 
-    /// Returns the journal's records of events: those of [all](Self::all_records) but for those of
-    /// commands that people ran.
+    /// Returns the journal's records of events: [all](Self::all_records) except those of commands
+    /// that people ran.
     pub fn journal(&self) -> Vec<Value> {
         let is_event = |record: &Value| {
             !record["event"].as_str().is_some_and(|event| event.starts_with("command:"))
@@ -211,17 +212,17 @@ impl TestEnv {
         self.all_records().into_iter().filter(is_event).collect()
     }
 
-    /// Returns the journal's records as they stand there, but for their checksums.
+    /// Returns the journal's records as they are, without their checksums.
     pub fn all_records(&self) -> Vec<Value> {
         self.segments()
             .iter()
             .flat_map(|file| {
                 let text = fs::read_to_string(file).unwrap();
-                // The last record may be half-way written just now.
+                // The last record may only be half written yet.
                 let whole = text.rfind('\n').map_or("", |end| &text[..end]);
                 whole.lines().map(str::to_owned).collect::<Vec<_>>()
             })
-            // A writer that meets another at work may leave an empty line.
+            // Concurrent writers may leave an empty line.
             .filter(|line| !line.is_empty())
             .map(|line| {
                 let mut record: Value = serde_json::from_str(&line).unwrap();
@@ -237,7 +238,7 @@ impl TestEnv {
         text.replace(&self.root.path().to_string_lossy().into_owned(), "[ROOT]")
     }
 
-    /// Returns a text without what differs from one world to another: the folder's name, and the ids of
+    /// Returns a text without what differs between environments: the folder's name, and the ids of
     /// records.
     pub fn comparable(&self, text: &str) -> String {
         let mut text = self.normal(text);
@@ -247,8 +248,8 @@ impl TestEnv {
         text
     }
 
-    /// Returns the journal without what differs from one world to another, and without some further
-    /// members of its records.
+    /// Returns the journal without what differs between environments, and without the given members
+    /// of its records.
     pub fn comparable_journal(&self, without: &[&str]) -> Vec<Value> {
         let text = Value::from(self.journal()).to_string();
         let mut records: Vec<Value> = serde_json::from_str(&self.comparable(&text)).unwrap();
@@ -263,9 +264,10 @@ impl TestEnv {
         records
     }
 
-    /// Makes everything belong to another user and returns the program to be run by that user.
+    /// Changes the owner of everything to another user and returns the program to be run by that
+    /// user.
     ///
-    /// For tests of missing permissions: root may do anything, so as root they would pass in vain.
+    /// For tests of missing permissions: root may do anything, so as root they would test nothing.
     /// Needs [`MachineNeed::Users`](needs::MachineNeed::Users).
     pub fn command_as(&self, uid: u32, arguments: &[&str]) -> Command {
         let program = self.program_for_others();
@@ -284,7 +286,7 @@ impl TestEnv {
         command
     }
 
-    /// Returns a program that every user may run: a copy where the build folder is out of reach.
+    /// Returns a program that every user may run: a copy if the build folder is not accessible.
     fn program_for_others(&self) -> PathBuf {
         let is_open = |path: &Path| {
             fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o001 != 0)
@@ -294,8 +296,8 @@ impl TestEnv {
         }
         let copy = self.path.join("anyhook");
         if !copy.exists() {
-            // By another process: what we hold open for writing, a child of another thread may hold
-            // too, and then it cannot be run.
+            // With another process: a file that we hold open for writing may be inherited by a
+            // child of another thread, and then it cannot be executed.
             let status = Command::new("cp").arg(&self.binary).arg(&copy).status().unwrap();
             assert!(status.success(), "cp works");
             fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
@@ -303,7 +305,8 @@ impl TestEnv {
         copy
     }
 
-    /// Returns the program to be run by a user who has no home, neither by variable nor by record.
+    /// Returns the program to be run by a user who has no home folder, neither by variable nor in
+    /// the user database.
     ///
     /// Needs [`MachineNeed::Users`](needs::MachineNeed::Users).
     pub fn command_without_home(&self, arguments: &[&str]) -> Command {
@@ -322,8 +325,8 @@ impl TestEnv {
         command.contains("__daemon").then_some(process)
     }
 
-    /// Ends the daemon by `kill -9`, and keeps hook events and keepers from bringing it back, as
-    /// `anyhook daemon stop` does. The next command that needs it starts it.
+    /// Kills the daemon with `kill -9`, and keeps hook events and task supervisors from restarting
+    /// it, as `anyhook daemon stop` does. The next command that needs it starts it.
     pub fn kill_daemon_for_good(&self) {
         let folder = self.state().join("daemon");
         if folder.is_dir() {
@@ -332,28 +335,29 @@ impl TestEnv {
         self.kill_daemon();
     }
 
-    /// Ends the daemon that runs here as nothing else would: by `kill -9`. While agents or pipelines
-    /// are under way, a hook event or the end of a keeper brings it back.
+    /// Kills the daemon that runs here with `kill -9`. While agents or pipelines are running, a
+    /// hook event or the end of a task supervisor restarts it.
     pub fn kill_daemon(&self) {
         let Some(process) = self.daemon() else { return };
         // It may be gone by now.
         let mut kill = Command::new("kill");
         kill.args(["-9", &process.to_string()]).stderr(Stdio::null()).status().unwrap();
-        // One that waits for the disk ends when the disk has answered.
+        // A process that waits for the disk ends when the disk has answered.
         let limit = Duration::from_secs(60);
-        // Its name goes before its lock does.
+        // Its socket is removed before its lock is released.
         wait_within(limit, "the daemon to be gone", || {
             self.daemon() != Some(process) && (self.daemon().is_some() || !self.store_is_locked())
         });
     }
 
-    /// Tells whether a process has the daemon's store.
+    /// Returns whether a process has locked the daemon's store.
     fn store_is_locked(&self) -> bool {
         let lock = fs::File::open(self.state().join("daemon/store/lock"));
         lock.is_ok_and(|lock| lock.try_lock_shared().is_err())
     }
 
-    /// Gives everything to another user. Needs [`MachineNeed::Users`](needs::MachineNeed::Users).
+    /// Changes the owner of everything to another user. Needs
+    /// [`MachineNeed::Users`](needs::MachineNeed::Users).
     pub fn give_to(&self, uid: u32) {
         let status = Command::new("chown")
             .args(["-R", &format!("{uid}:{uid}")])
@@ -363,13 +367,13 @@ impl TestEnv {
         assert!(status.success(), "chown works as root only");
     }
 
-    /// Ends everything that works in these folders or was started with them: hooks that a test
-    /// holds up, keepers and terminals, which outlive the daemon.
+    /// Ends every process that works in these folders or was started with them: hooks that a test
+    /// blocks, task supervisors and terminals, which outlive the daemon.
     fn end_processes(&self) {
         let own = std::process::id().to_string();
-        // Most of what runs here is older than this test, and not looked at any further.
+        // Most running processes are older than this test, and are skipped.
         let began = started(Path::new("/proc/self"));
-        // What is told to end may just be starting something.
+        // A process that is being killed may just be starting another one.
         for _ in 0..10 {
             let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
             let names = processes.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -385,8 +389,8 @@ impl TestEnv {
         }
     }
 
-    /// Tells whether a process that was started since has our folder in its arguments or its variables,
-    /// or works there.
+    /// Returns whether a process that was started since has our folder in its arguments or its
+    /// variables, or works there.
     fn has_process(&self, process: &Path, began: Option<u64>) -> bool {
         let path = self.path.as_os_str().as_encoded_bytes();
         let names_us = |file: &str| {
@@ -403,7 +407,7 @@ impl Drop for TestEnv {
     fn drop(&mut self) {
         self.kill_daemon_for_good();
         self.end_processes();
-        // Trusted copies are read-only, and only root can remove what it may not write.
+        // Trusted copies are read-only, and only root can remove what it cannot write.
         if !rustix::process::geteuid().is_root() {
             let mut chmod = Command::new("chmod");
             let _ = chmod.args(["-R", "u+w"]).arg(&self.path).stderr(Stdio::null()).status();
@@ -418,8 +422,8 @@ impl CommandRun {
     }
 }
 
-/// Returns a folder in memory that has room and where programs may be run; none if `TMPDIR` says where
-/// to be instead.
+/// Returns a folder in memory that has room and from which programs can be executed; `None` if
+/// `TMPDIR` is set.
 fn memory() -> Option<PathBuf> {
     const ROOM: u64 = 2 << 30;
     let folder = PathBuf::from("/dev/shm");
@@ -429,14 +433,14 @@ fn memory() -> Option<PathBuf> {
     (fits && std::env::var_os("TMPDIR").is_none()).then_some(folder)
 }
 
-/// Returns when a process was started, in the system's own unit; none if it is gone.
+/// Returns when a process was started, in clock ticks; `None` if it is gone.
 fn started(process: &Path) -> Option<u64> {
     let stat = fs::read_to_string(process.join("stat")).ok()?;
-    // The name is in parentheses and may itself have some; then comes the third field.
+    // The name is in parentheses and may contain some itself; then comes the third field.
     stat.rsplit_once(") ")?.1.split(' ').nth(22 - 3)?.parse().ok()
 }
 
-/// Writes a file with its mode, and the folders above it.
+/// Writes a file with its mode, and creates its parent folders.
 pub fn write(path: &Path, content: impl AsRef<[u8]>, mode: u32) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, content).unwrap();
@@ -459,7 +463,7 @@ pub fn run(mut command: Command, input: &[u8]) -> CommandRun {
     })
 }
 
-/// Starts a command whose end is waited for later, by [`finish`].
+/// Starts a command whose end is awaited later, with [`finish`].
 pub fn begin(mut command: Command, input: &[u8]) -> Child {
     let mut child = command
         .stdin(Stdio::piped())
@@ -481,7 +485,7 @@ pub fn finish(child: Child) -> CommandRun {
     }
 }
 
-/// Removes a member of an object, and tells whether it was there; the others stay in their order.
+/// Removes a member of an object, and returns whether it was there; the others keep their order.
 fn remove(value: &mut Value, key: &str) -> bool {
     let object = value.as_object_mut().unwrap();
     let before = object.len();
@@ -494,7 +498,7 @@ pub fn wait_until(what: &str, condition: impl FnMut() -> bool) {
     wait_within(Duration::from_secs(10), what, condition);
 }
 
-/// Waits for a condition, at most so long.
+/// Waits for a condition, at most `limit`.
 pub fn wait_within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
     let until = Instant::now() + limit;
     while !condition() {

@@ -1,8 +1,8 @@
-//! What a test needs of the machine, and what happens where it is missing.
+//! What tests need of the machine, and what happens if it is missing.
 //!
-//! A test that cannot run fails with `ANYHOOK_STRICT=1`, and otherwise says `skipped: …` with the
-//! reason. Where there is no root, tests that need it run as root of a user namespace: the test
-//! program is started there again for that one test.
+//! A test that cannot run fails with `ANYHOOK_STRICT=1`, and otherwise prints `skipped: …` with the
+//! reason. Without root, tests that need it run as root of a user namespace: the test program is
+//! started again there for that one test.
 
 use std::process::{Command, Output, Stdio};
 
@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 pub enum MachineNeed {
     /// Mounts of its own, as with `unshare --mount`.
     Mounts,
-    /// Process numbers of its own, as with `unshare --pid --mount-proc`.
+    /// Process ids of its own, as with `unshare --pid --mount-proc`.
     Processes,
     /// Files of several users, and processes that run as them.
     Users,
@@ -24,8 +24,8 @@ pub enum MachineNeed {
 /// Set in a test that runs in a namespace already.
 const INSIDE: &str = "ANYHOOK_TEST_INSIDE_NAMESPACE";
 
-/// Where root can be had, least first: here, in a namespace with one user, and in one with many, which
-/// takes `newuidmap` and a range in `/etc/subuid`.
+/// Where root is available, in order of effort: here, in a namespace with one user, and in one with
+/// many, which needs `newuidmap` and a range in `/etc/subuid`.
 const PLACES: [&[&str]; 3] = [
     &[],
     &["unshare", "--map-root-user", "--mount"],
@@ -33,7 +33,7 @@ const PLACES: [&[&str]; 3] = [
 ];
 
 impl MachineNeed {
-    /// Returns a command that succeeds where the need is met.
+    /// Returns a command that succeeds if the need is met.
     fn probe(self) -> Vec<&'static str> {
         match self {
             Self::Mounts => vec!["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"],
@@ -44,7 +44,7 @@ impl MachineNeed {
             Self::Terminals => {
                 vec!["script", "--quiet", "--return", "--command", "true", "/dev/null"]
             }
-            // Some programs know no option in common: it is enough that it is found.
+            // The programs have no option in common: it is enough that it is found.
             Self::Program(name) => vec!["sh", "-c", "command -v \"$0\"", name],
         }
     }
@@ -62,7 +62,7 @@ impl MachineNeed {
         }
     }
 
-    /// Tells whether the need is met in a place.
+    /// Returns whether the need is met in a place.
     fn is_met(self, place: &[&str]) -> bool {
         let words: Vec<&str> = place.iter().copied().chain(self.probe()).collect();
         let mut probe = Command::new(words[0]);
@@ -71,7 +71,7 @@ impl MachineNeed {
     }
 }
 
-/// Ends the test here unless its needs are met: it was skipped, or has run in a namespace.
+/// Returns from the test unless its needs are met: it was skipped, or has run in a namespace.
 #[macro_export]
 macro_rules! require {
     ($($need:expr),+ $(,)?) => {
@@ -81,9 +81,9 @@ macro_rules! require {
     };
 }
 
-/// Tells whether the test goes on here. If not, it has run in a namespace, or was skipped.
+/// Returns whether the test continues here. If not, it has run in a namespace, or was skipped.
 ///
-/// Use it by [`require!`](crate::require), first in a test.
+/// Use it through [`require!`](crate::require), first in a test.
 ///
 /// # Panics
 ///
@@ -105,13 +105,13 @@ fn begin_at(needs: &[MachineNeed], is_inside: bool) -> bool {
     let missing = needs.iter().find(|need| places.iter().all(|place| !need.is_met(place)));
     let why = missing
         .map_or_else(|| "not all of its needs are met in one place".into(), |need| need.words());
-    // The test in its namespace must not be skipped: its caller takes it for one that ran.
+    // The test must not be skipped inside its namespace: the caller would take it for one that ran.
     assert!(!is_inside, "the namespace lacks {why}");
     skip(&test_name(), &why);
     false
 }
 
-/// Says that a test is skipped, because something is missing; with `ANYHOOK_STRICT=1` it fails.
+/// Reports that a test is skipped, because something is missing; with `ANYHOOK_STRICT=1` it fails.
 ///
 /// # Panics
 ///
@@ -131,13 +131,13 @@ fn skip_unless(strict: bool, test: &str, missing: &str) {
 fn test_name() -> String {
     let arguments: Vec<String> = std::env::args().collect();
     let exact = arguments.windows(2).find(|pair| pair[0] == "--exact");
-    // With one thread for all tests, they run in the main one.
+    // With one thread for all tests, they run in the main thread.
     let thread = std::thread::current();
     let name = thread.name().filter(|name| *name != "main");
     name.or(exact.map(|pair| pair[1].as_str())).expect("tests run in threads of their names").into()
 }
 
-/// Runs one test of this program again, by way of another program.
+/// Runs one test of this program again, through another program.
 fn run_again(place: &[&str], test: &str) {
     let output = again(place, test);
     let stdout = String::from_utf8_lossy(&output.stdout);

@@ -16,7 +16,7 @@ pub enum InstallError {
     Npm {
         /// The packages and their versions.
         package: String,
-        /// What npm said.
+        /// npm's output.
         message: String,
     },
     /// The cache folder cannot be used.
@@ -29,7 +29,7 @@ pub enum InstallError {
     },
 }
 
-/// Installs packages, each with its version, into a folder of the cache, unless they are there
+/// Installs packages, each with its version, into a folder of the cache, unless they are installed
 /// already. Returns the folder.
 pub fn install(name: &str, packages: &[&str]) -> Result<PathBuf, InstallError> {
     let folder = cache().join(name);
@@ -38,7 +38,7 @@ pub fn install(name: &str, packages: &[&str]) -> Result<PathBuf, InstallError> {
     if is_installed(&folder, &package) {
         return Ok(folder);
     }
-    // Tests run side by side: one installs, the others wait.
+    // Tests run in parallel: one installs, the others wait.
     let _lock = lock(&folder).map_err(cache_error)?;
     if !is_installed(&folder, &package) {
         remove(&folder).map_err(cache_error)?;
@@ -48,7 +48,8 @@ pub fn install(name: &str, packages: &[&str]) -> Result<PathBuf, InstallError> {
     Ok(folder)
 }
 
-/// Installs what the TypeScript client is built with, as its `package.json` says; returns the folder.
+/// Installs what the TypeScript client is built with, according to its `package.json`; returns the
+/// folder.
 pub fn typescript() -> Result<PathBuf, InstallError> {
     let manifest =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/typescript/package.json");
@@ -85,7 +86,7 @@ fn lock(folder: &Path) -> io::Result<File> {
 }
 
 fn remove(folder: &Path) -> io::Result<()> {
-    // The stamp goes first: what is left after an interruption is not taken for the whole.
+    // The stamp is removed first: an interrupted installation is not taken for a complete one.
     match fs::remove_file(stamp(folder)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -1,11 +1,11 @@
-//! Programs in folders that hold nothing else, as packages put them: what else the build folder
-//! happens to hold changes no test.
+//! Programs in folders that contain nothing else, as packages install them: other files in the
+//! build folder do not affect tests.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Returns the folder that holds these programs and nothing else, inside the build folder.
+/// Returns the folder that contains these programs and nothing else, inside the build folder.
 ///
 /// They are links, so nothing is copied; tests that run at the same time share them.
 pub fn together(programs: &[&Path]) -> PathBuf {
@@ -19,13 +19,14 @@ pub fn together(programs: &[&Path]) -> PathBuf {
     folder
 }
 
-/// Returns a program in a folder that holds nothing else.
+/// Returns a program in a folder that contains nothing else.
 pub fn alone(program: &str) -> PathBuf {
     let program = Path::new(program);
     together(&[program]).join(program.file_name().unwrap())
 }
 
-/// Returns a program that another package of the workspace has built beside this one, if it has.
+/// Returns a program that another package of the workspace has built next to this one, if it
+/// exists.
 pub fn built_beside(program: &str, name: &str) -> Option<PathBuf> {
     Some(Path::new(program).with_file_name(name)).filter(|path| path.is_file())
 }
@@ -35,8 +36,8 @@ fn link(program: &Path, place: &Path) {
     if file(place) == file(program) {
         return;
     }
-    // Put there in one step: others may be about to start it. Each caller makes its own link:
-    // threads of one process come here at the same time.
+    // Created atomically: other tests may be about to start it. Each caller makes its own link:
+    // threads of one process get here at the same time.
     let ours = tempfile::tempdir_in(place.parent().unwrap().parent().unwrap()).unwrap();
     let made = ours.path().join("program");
     fs::hard_link(program, &made).unwrap();

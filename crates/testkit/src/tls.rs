@@ -1,6 +1,6 @@
-//! A certificate for servers in tests.
+//! A self-signed TLS certificate for servers in tests.
 
-/// A certificate of 127.0.0.1, signed by itself and good until 2120. It protects nothing.
+/// A self-signed certificate for 127.0.0.1, valid until 2120. It protects nothing.
 pub const CERTIFICATE: &str = "\
 -----BEGIN CERTIFICATE-----
 MIIBXzCCAQWgAwIBAgIBATAKBggqhkjOPQQDAjAXMRUwEwYDVQQDDAxhbnlob29r
@@ -14,7 +14,7 @@ V0DtY6n8yQsN0usyG0m4iNcxSw==
 -----END CERTIFICATE-----
 ";
 
-/// Its key, which everybody knows.
+/// Its key, which is public.
 pub const PRIVATE_KEY: &str = "\
 -----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgqF7aDHaxmat/Gnjc

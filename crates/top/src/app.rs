@@ -1,4 +1,4 @@
-//! All that the view knows: what came, what is looked at, what keys do.
+//! The state of the view: what was received, what is selected, and what keys do.
 
 use anyhook_model::pipeline::PipelineView;
 use anyhook_model::{ApprovalRequest, Record};
@@ -26,13 +26,13 @@ mod tests;
 pub enum Pane {
     /// What waits for a person; not shown while nothing does.
     Waiting,
-    /// How far pipelines are; not shown while there are none.
+    /// The progress of pipelines; not shown while there are none.
     Pipelines,
-    /// Who is at work.
+    /// The agents at work.
     Sessions,
     /// The newest records.
     Stream,
-    /// How hooks do.
+    /// The statistics of hooks.
     Hooks,
 }
 
@@ -41,22 +41,22 @@ impl Pane {
         [Self::Waiting, Self::Pipelines, Self::Sessions, Self::Stream, Self::Hooks];
 }
 
-/// What a key asks for that is not the view's own business.
+/// What a key requests that the view cannot do itself.
 #[derive(Debug, PartialEq)]
 pub enum KeyEffect {
     /// Nothing.
     Stay,
-    /// To end.
+    /// Quit.
     Quit,
-    /// To show all that is known of a record; and its family.
+    /// Show all that is known of a record; with its related records.
     Open(Box<Record>, Vec<Record>),
-    /// To show all that is known of a pipeline; and what it asks.
+    /// Show all that is known of a pipeline; with its approval request.
     OpenPipeline(Box<PipelineView>, Option<ApprovalRequest>),
-    /// To make a decision.
+    /// Answer a decision.
     Answer(PendingAnswer),
 }
 
-/// What is counted.
+/// The counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Events that were denied.
@@ -67,16 +67,16 @@ pub struct Totals {
     pub alarms: usize,
 }
 
-/// What is known of the journal itself.
+/// The status of the journal itself.
 #[derive(Debug, Default)]
 pub struct JournalSource {
-    /// Where it is.
+    /// Its path.
     pub path: String,
     /// Why it cannot be read.
     pub trouble: Option<String>,
-    /// How many lines were no records.
+    /// How many lines were not records.
     pub damaged: usize,
-    /// Whether all that was there has been read.
+    /// Whether all existing records have been read.
     pub is_read: bool,
 }
 
@@ -89,33 +89,33 @@ pub struct App {
     pub daemon: DaemonView,
     /// What waits for a person.
     pub waiting: WaitingRequests,
-    /// How far pipelines are.
+    /// The progress of pipelines.
     pub pipelines: PipelineTable,
-    /// What is said until the next key.
+    /// A message that is shown until the next key.
     pub status: Option<Piece>,
-    /// Who is at work.
+    /// The agents at work.
     pub sessions: SessionTable,
     /// The selected session or subagent.
     pub session_cursor: Cursor<RowKey>,
     /// The newest records.
     pub stream: RecordStream,
-    /// How hooks do.
+    /// The statistics of hooks.
     pub hooks: HookTable,
     /// The selected hook.
     pub hook_cursor: Cursor<String>,
-    /// How much comes.
+    /// The rate of events.
     pub rate: Rate,
-    /// What is counted.
+    /// The counters.
     pub totals: Totals,
     /// The last call that ran although it was denied.
     pub last_alarm: Option<String>,
-    /// The newest record.
+    /// The time of the newest record.
     pub last: Option<jiff::Timestamp>,
-    /// Which pane the keys are for.
+    /// Which pane has the focus.
     pub focus: Pane,
     /// Whether a text is being typed.
     pub is_typing: bool,
-    /// What covers the panes.
+    /// The text that covers the panes.
     pub pager: Option<Pager>,
 }
 
@@ -143,7 +143,7 @@ impl App {
         }
     }
 
-    /// Takes a record in.
+    /// Adds a record.
     pub fn feed(&mut self, record: Record) {
         self.hooks.feed(&record);
         let failed = record.runs.iter().filter(|run| run.failure.is_some());
@@ -154,7 +154,7 @@ impl App {
             let about = about.into_iter().flatten().collect::<Vec<_>>().join(" ");
             self.last_alarm = Some(format!("{} `{about}` ({denied})", record.host));
         }
-        // What ran aside is no event of its own.
+        // A background run is not an event of its own.
         if record.of.is_none() {
             self.totals.denials += usize::from(record.denies());
             self.sessions.feed(&record);
@@ -164,7 +164,7 @@ impl App {
         self.stream.feed(record);
     }
 
-    /// Takes in what the daemon says.
+    /// Takes the daemon's state.
     pub fn hear_daemon(&mut self, daemon: DaemonView) {
         let (agents, decisions, pipelines) = match &daemon {
             DaemonView::Here { agents, decisions, pipelines } => {
@@ -180,7 +180,7 @@ impl App {
         self.daemon = daemon;
     }
 
-    /// Says what became of a decision, or why it could not be made.
+    /// Shows the result of a decision, or why it could not be made.
     pub fn answered(&mut self, answered: Result<String, String>) {
         self.status = Some(match answered {
             Ok(made) => (Tone::Good, made),
@@ -188,7 +188,7 @@ impl App {
         });
     }
 
-    /// Returns the panes that are there.
+    /// Returns the visible panes.
     pub fn panes(&self) -> Vec<Pane> {
         let is_there = |pane: &Pane| {
             let has_rows = match pane {
@@ -209,7 +209,7 @@ impl App {
         panes[(place + by) % panes.len()]
     }
 
-    /// Does what a key asks for.
+    /// Handles a key.
     pub fn key(&mut self, key: KeyPress) -> KeyEffect {
         if key == KeyPress::Interrupt {
             return KeyEffect::Quit;
@@ -291,14 +291,14 @@ impl App {
         }
     }
 
-    /// Chooses what the selected decision offers under a number; it must be confirmed.
+    /// Chooses the option of the selected decision with a number; it must be confirmed.
     fn choose(&mut self, number: char) {
         if !self.waiting.choose(number) && !self.waiting.is_empty() {
             self.status = Some((Tone::Bad, format!("there is no option {number}")));
         }
     }
 
-    /// Enter confirms, another number chooses anew, and every other key leaves it.
+    /// Enter confirms, another number makes a new choice, and every other key cancels it.
     fn key_in_choice(&mut self, key: KeyPress, answer: PendingAnswer) -> KeyEffect {
         match key {
             KeyPress::Enter => {
@@ -324,7 +324,7 @@ impl App {
         }
     }
 
-    /// Opens the selected record, decision or pipeline, or shows only those of the selected session or hook.
+    /// Opens the selected record, decision or pipeline, or filters by the selected session or hook.
     fn enter(&mut self) -> KeyEffect {
         match self.focus {
             Pane::Waiting => {
@@ -366,7 +366,7 @@ impl App {
         KeyEffect::Stay
     }
 
-    /// Returns the names of the hooks as they are shown.
+    /// Returns the names of the hooks in display order.
     pub fn hook_keys(&self) -> Vec<String> {
         self.hooks.rows().iter().map(|(name, _)| (*name).to_owned()).collect()
     }

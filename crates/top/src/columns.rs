@@ -1,4 +1,4 @@
-//! Rows in columns that fit the screen: what is least needed goes first.
+//! Rows in columns that fit the screen: the least important is dropped first.
 
 use anyhook_terminal::table::{GAP, WidthNeed, fit};
 use anyhook_terminal::{OwnedStyledText, StyledLine, Tone, first_line};
@@ -7,19 +7,19 @@ use unicode_width::UnicodeWidthStr;
 /// A column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// What stands above it.
+    /// Its heading.
     pub heading: &'static str,
-    /// It is not made narrower than this, rather left out.
+    /// It is not made narrower than this, but left out instead.
     pub least: usize,
     /// It is not made wider than this.
     pub most: usize,
-    /// Whether it is set to the right, as numbers are.
+    /// Whether it is aligned to the right, as numbers are.
     pub right: bool,
-    /// Columns with a lower one are left out first.
+    /// Columns with a lower value are left out first.
     pub keep: u8,
 }
 
-/// Makes a column set to the left.
+/// Makes a column aligned to the left.
 pub const fn words(heading: &'static str, least: usize, most: usize, keep: u8) -> Column {
     Column { heading, least, most, right: false, keep }
 }
@@ -29,7 +29,7 @@ pub const fn number(heading: &'static str, most: usize, keep: u8) -> Column {
     Column { heading, least: heading.len(), most, right: true, keep }
 }
 
-/// Returns each column's width for these rows; one that is left out has none.
+/// Returns each column's width for these rows; `None` for one that is left out.
 pub fn widths(columns: &[Column], rows: &[StyledLine], available: usize) -> Vec<Option<usize>> {
     let content = |index: usize| {
         rows.iter().filter_map(|row| row.get(index)).map(|(_, text)| text.width()).max()
@@ -45,7 +45,7 @@ pub fn widths(columns: &[Column], rows: &[StyledLine], available: usize) -> Vec<
     fit(&needs, available)
 }
 
-/// Sets cells into their columns.
+/// Aligns cells in their columns.
 pub fn set(cells: &[OwnedStyledText], columns: &[Column], widths: &[Option<usize>]) -> StyledLine {
     let mut row = StyledLine::new();
     for ((cell, column), width) in cells.iter().zip(columns).zip(widths) {
@@ -61,7 +61,7 @@ pub fn set(cells: &[OwnedStyledText], columns: &[Column], widths: &[Option<usize
     row
 }
 
-/// Returns the row that stands above the others.
+/// Returns the row of headings.
 pub fn headings(columns: &[Column]) -> StyledLine {
     columns.iter().map(|column| (Tone::Dim, column.heading.to_owned())).collect()
 }

@@ -1,18 +1,18 @@
-//! The selected row of a list that changes while it is looked at.
+//! The selected row of a list that changes while it is shown.
 
-/// A selection that stays with its row, wherever the row goes.
+/// A selection that follows its row, wherever the row moves.
 #[derive(Debug)]
 pub struct Cursor<K> {
-    /// The selected row; none is where the list rests: its last row or its first.
+    /// The selected row; `None` for the default: the last row or the first.
     key: Option<K>,
     rests_at_end: bool,
-    /// The first row that is seen.
+    /// The first visible row.
     offset: usize,
-    /// How many rows were seen last.
+    /// How many rows were visible last.
     height: usize,
 }
 
-/// Where to go.
+/// A movement of the cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CursorMove {
     /// A row up.
@@ -46,7 +46,7 @@ impl CursorMove {
 }
 
 impl<K: PartialEq + Clone> Cursor<K> {
-    /// Makes a selection that begins at the first row.
+    /// Makes a selection that starts at the first row.
     pub fn at_first() -> Self {
         Self { key: None, rests_at_end: false, offset: 0, height: 1 }
     }
@@ -60,7 +60,7 @@ impl<K: PartialEq + Clone> Cursor<K> {
     pub fn row(&self, keys: &[K]) -> usize {
         let rest = if self.rests_at_end { keys.len().saturating_sub(1) } else { 0 };
         let place = self.key.as_ref().and_then(|key| keys.iter().position(|other| other == key));
-        // A row that is gone: the list has moved on, and so does the selection.
+        // The row is gone: the list has moved on, and so does the selection.
         place.unwrap_or(rest)
     }
 
@@ -71,7 +71,8 @@ impl<K: PartialEq + Clone> Cursor<K> {
         self.key = if follows { None } else { keys.get(row).cloned() };
     }
 
-    /// Tells how many rows fit. Returns the first that is seen, so that the selected one is.
+    /// Sets how many rows fit. Returns the first visible row, such that the selected one is
+    /// visible.
     pub fn seen(&mut self, row: usize, count: usize, height: usize) -> usize {
         self.height = height.max(1);
         let height = self.height;

@@ -1,4 +1,5 @@
-//! The daemon, asked by a thread of its own: it may hang, end and come back, and the view goes on.
+//! The link to the daemon, in a thread of its own: the daemon may hang, exit and come back without
+//! blocking the view.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::thread;
@@ -14,20 +15,20 @@ use crate::updates::Update;
 use crate::waiting::PendingAnswer;
 use anyhook_terminal::format::second;
 
-/// How often the daemon is asked whether something happened.
+/// How often the daemon is polled.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How often a daemon that is not there is looked for.
+/// How often a connection to a daemon that is not running is tried.
 const TRY_EVERY: Duration = Duration::from_secs(1);
-/// A daemon that does not answer for so long counts as none.
+/// A daemon that does not answer within this time counts as not running.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What is known from the daemon.
+/// What is known of the daemon.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum DaemonView {
-    /// Nobody has asked it yet.
+    /// It has not been asked yet.
     #[default]
     Unasked,
-    /// It does not run, or cannot be asked; then why.
+    /// It does not run, or cannot be asked, with the reason.
     Away(Option<String>),
     /// It answers.
     Here {
@@ -40,31 +41,31 @@ pub enum DaemonView {
     },
 }
 
-/// The way to the daemon.
+/// The link to the daemon.
 #[derive(Debug)]
 pub struct DaemonLink {
     answers: Sender<PendingAnswer>,
 }
 
 impl DaemonLink {
-    /// Begins to ask the daemon, whenever it runs. Never starts it.
+    /// Starts to poll the daemon, whenever it runs. Never starts it.
     pub fn start(folder: DaemonFolder, person: String, news: SyncSender<Update>) -> Self {
         let (answers, given) = channel();
-        // It ends with the process: a daemon that hangs must keep nobody waiting.
+        // It ends with the process: no one must wait for a daemon that hangs.
         thread::spawn(move || {
             talk(Connection { folder, person, client: None, events: None }, &news, &given);
         });
         Self { answers }
     }
 
-    /// Has a decision made; how that went is news.
+    /// Sends an answer to a decision; its result arrives as an update.
     pub fn answer(&self, answer: PendingAnswer) {
-        // It listens as long as the view does.
+        // The receiver lives as long as the view.
         let _ = self.answers.send(answer);
     }
 }
 
-/// Asks on and on, whatever goes wrong.
+/// Polls continuously, whatever fails.
 fn talk(mut connection: Connection, news: &SyncSender<Update>, given: &Receiver<PendingAnswer>) {
     let mut told = DaemonView::Unasked;
     loop {
@@ -72,7 +73,7 @@ fn talk(mut connection: Connection, news: &SyncSender<Update>, given: &Receiver<
             Ok(state) => state,
             Err(error) => Some(DaemonView::Away(connection.lost(&error))),
         };
-        // The same again is no news.
+        // An unchanged state is not sent.
         if let Some(state) = state.filter(|state| *state != told) {
             if news.send(Update::Daemon(state.clone())).is_err() {
                 return;
@@ -114,7 +115,7 @@ impl Connection {
         }
     }
 
-    /// Returns what is known now; none if nothing happened since.
+    /// Returns the current state; `None` if nothing happened since.
     fn look(&mut self) -> Result<Option<DaemonView>, ClientError> {
         let client = self.client()?;
         let Response::Status(status) = client.request(&Request::Status)? else {
@@ -132,17 +133,17 @@ impl Connection {
         };
         let pipelines = match client.request(&Request::Pipelines) {
             Ok(Response::Pipelines(all)) => worth_showing(all, anyhook_engine::now()),
-            // One of an older version has none.
+            // An older version has none.
             Err(ClientError::Refused(_)) => Vec::new(),
             Ok(_) => return Err(ClientError::NoAnswer),
             Err(error) => return Err(error),
         };
-        // What happened in between is asked for again.
+        // What happened in between is requested again.
         self.events = Some(status.events);
         Ok(Some(DaemonView::Here { agents, decisions, pipelines }))
     }
 
-    /// Makes a decision. Returns what became of it, or why it could not be made.
+    /// Answers a decision. Returns the result, or why it could not be made.
     fn answer(&mut self, answer: PendingAnswer) -> Result<String, String> {
         let PendingAnswer { id, choice, .. } = answer;
         let by = format!("{} in top", self.person);
@@ -164,7 +165,7 @@ impl Connection {
         }
     }
 
-    /// Lets the connection go. Returns why, and since when, if that is known.
+    /// Drops the connection. Returns why, and since when, if known.
     fn lost(&mut self, error: &ClientError) -> Option<String> {
         self.client = None;
         match error {

@@ -1,4 +1,4 @@
-//! The screen, drawn anew from the state each time.
+//! Draws the screen, completely from the state each time.
 
 use anyhook_terminal::format::time_of_day;
 use anyhook_terminal::{StyledLine, Tone, counted, first_line, tidy};
@@ -18,12 +18,12 @@ mod tests;
 const LEAST: (usize, usize) = (40, 10);
 /// With fewer rows one pane is shown at a time.
 const LEAST_FOR_ALL: usize = 15;
-/// From this height on the journal's place is shown.
+/// From this height on the journal's path is shown.
 const LEAST_FOR_PATH: usize = 16;
 /// From this width on a record's host and session are shown, too.
 const WIDE: usize = 130;
 
-/// Draws everything, so wide and so high.
+/// Draws everything, in this width and height.
 pub fn draw(app: &mut App, now: Timestamp, width: usize, height: usize) -> Picture {
     let mut picture = Picture::new(width);
     if width < LEAST.0 || height < LEAST.1 {
@@ -44,13 +44,13 @@ pub fn draw(app: &mut App, now: Timestamp, width: usize, height: usize) -> Pictu
     picture
 }
 
-/// Draws what is typed, asked or said, and the keys.
+/// Draws the input, the question or the message, and the keys.
 fn draw_bottom(picture: &mut Picture, app: &App) {
     if app.is_typing {
         let text = format!("/{}▏", tidy(&app.stream.filter.text));
         picture.keys(&[(Tone::Strong, text)], &help::IN_TEXT);
     } else if let Some(answer) = &app.waiting.chosen {
-        // However long it is, the keys are to be seen.
+        // However long it is, the keys must be visible.
         let keys: usize =
             help::IN_CHOICE.iter().map(|(key, word)| key.width() + word.width() + 3).sum();
         let question = first_line(&answer.question(), picture.width.saturating_sub(keys));
@@ -66,7 +66,7 @@ fn draw_bottom(picture: &mut Picture, app: &App) {
     }
 }
 
-/// Returns the rows at the top: what is going on, where from, what is wrong.
+/// Returns the rows at the top: what happens, the source, and what is wrong.
 fn header(app: &App, now: Timestamp, width: usize, height: usize) -> Vec<StyledLine> {
     let bad = |number: usize| if number > 0 { Tone::Bad } else { Tone::Dim };
     let last = match app.last {
@@ -137,12 +137,12 @@ fn draw_pager(picture: &mut Picture, end: usize, app: &mut App) {
     picture.end_at(end);
 }
 
-/// What a pane shows.
+/// The content of a pane.
 struct Content {
     title: StyledLine,
     columns: &'static [Column],
     rows: Vec<StyledLine>,
-    /// What is said where there are no rows.
+    /// What is shown if there are no rows.
     instead: Vec<StyledLine>,
     selected: usize,
 }
@@ -163,7 +163,7 @@ fn draw_panes(picture: &mut Picture, end: usize, app: &mut App, now: Timestamp) 
         draw_pane(picture, end, app, app.focus, &content);
         return;
     }
-    // The outer ones take what they need up to a share, the verdicts the rest.
+    // The outer panes take what they need up to a share, the records the rest.
     let height = |content: &Content, left: usize, share: usize| {
         let wanted = content.rows.len().max(content.instead.len()) + 2;
         wanted.min(left * share / 100)
@@ -288,7 +288,7 @@ fn title(name: &str, count: usize) -> StyledLine {
     vec![(Tone::Strong, name.to_owned()), (Tone::Plain, format!(" {count}"))]
 }
 
-/// Returns what is said where no record is shown: why, and what to do.
+/// Returns what is shown if there is no record: why, and what to do.
 fn nothing_shown(app: &App) -> Vec<StyledLine> {
     let say = |text: &str| vec![(Tone::Plain, text.to_owned())];
     let hint = |command: &str, words: &str| {

@@ -18,7 +18,7 @@ pub fn noon() -> Timestamp {
     "2026-01-31T12:00:00Z".parse().unwrap()
 }
 
-/// So many seconds later.
+/// This many seconds later.
 pub fn later(seconds: usize) -> Timestamp {
     noon() + SignedDuration::from_secs(i64::try_from(seconds).unwrap())
 }
@@ -62,7 +62,7 @@ pub fn decision(id: &str, created: Timestamp) -> DecisionView {
     }
 }
 
-/// An agent in a state, as the daemon tells it.
+/// An agent in a state, as the daemon reports it.
 pub fn agent(id: &str, state: &str) -> AgentView {
     let (host, session) = id.split_once(':').unzip();
     AgentView {
@@ -132,7 +132,7 @@ pub fn pipeline(id: &str, phase: PipelinePhase, visited: &[VisitState]) -> Pipel
     }
 }
 
-/// A run of a hook that took so long.
+/// A run of a hook that took this long.
 pub fn run(hook: &str, took_us: u64) -> RunRecord {
     RunRecord {
         hook: hook.to_owned(),
@@ -148,7 +148,7 @@ pub fn run(hook: &str, took_us: u64) -> RunRecord {
     }
 }
 
-/// A view with a bit of everything.
+/// A view with some of everything.
 pub fn busy() -> App {
     let mut app = App::new("~/.local/state/anyhook/journal".to_owned());
     app.source.is_read = true;

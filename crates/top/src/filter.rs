@@ -1,18 +1,18 @@
-//! Which records are shown.
+//! The filter for shown records.
 
 use anyhook_model::Record;
 
 use crate::sessions::SessionKey;
 use anyhook_terminal::Tone;
 
-/// What all shown records have in common.
+/// The filter for shown records.
 #[derive(Debug, Default)]
 pub struct ViewFilter {
     /// Which outcomes are shown.
     pub only: OutcomeFilter,
     /// The session they belong to.
     pub session: Option<SessionKey>,
-    /// A text that stands in them, in any case.
+    /// A text that they contain, ignoring case.
     pub text: String,
 }
 
@@ -24,12 +24,12 @@ pub enum OutcomeFilter {
     All,
     /// What was denied, and what ran nevertheless.
     Denials,
-    /// What had a hook that failed.
+    /// Events with a hook that failed.
     Failures,
 }
 
 impl ViewFilter {
-    /// Tells whether a record is shown.
+    /// Returns whether a record is shown.
     pub fn takes(&self, record: &Record) -> bool {
         let outcome = match self.only {
             OutcomeFilter::All => true,
@@ -41,12 +41,12 @@ impl ViewFilter {
             && (self.text.is_empty() || stands_in(&self.text.to_lowercase(), record))
     }
 
-    /// Tells whether everything is shown.
+    /// Returns whether everything is shown.
     pub fn is_open(&self) -> bool {
         self.only == OutcomeFilter::All && self.session.is_none() && self.text.is_empty()
     }
 
-    /// Returns the words for what is shown.
+    /// Returns the description of the filter.
     pub fn words(&self) -> Vec<(Tone, String)> {
         let only = match self.only {
             OutcomeFilter::All => None,
@@ -62,7 +62,7 @@ impl ViewFilter {
     }
 }
 
-/// Looks for a text in lower case where a person would expect it.
+/// Searches for a text in lower case in the fields that a person would expect.
 fn stands_in(text: &str, record: &Record) -> bool {
     let fields = [
         Some(record.host.as_str()),
@@ -82,7 +82,7 @@ fn stands_in(text: &str, record: &Record) -> bool {
     texts.any(|field| field.to_lowercase().contains(text))
 }
 
-/// Returns an id that is short and still tells sessions apart: many begin with the time.
+/// Returns a short id that still distinguishes sessions: many start with the time.
 pub fn short(id: &str) -> String {
     let letters: Vec<char> = id.chars().collect();
     if letters.len() <= 12 {

@@ -1,9 +1,9 @@
-//! What the keys do.
+//! The help for the keys.
 
 use anyhook_terminal::StyledLine as Row;
 use anyhook_terminal::Tone;
 
-/// The keys in the order of their use, with a word for the line at the bottom.
+/// The keys in order of use, with a word for the line at the bottom.
 pub const SHORT: [(&str, &str); 12] = [
     ("q", "quit"),
     ("?", "help"),
@@ -19,22 +19,22 @@ pub const SHORT: [(&str, &str); 12] = [
     ("l", "pipelines"),
 ];
 
-/// The same while a text covers the panes.
+/// The keys while a text covers the panes.
 pub const IN_PAGER: [(&str, &str); 4] =
     [("Esc", "back"), ("↑↓", "scroll"), ("PgUp PgDn", "page"), ("Home End", "ends")];
 
-/// The same while a text is typed.
+/// The keys while a text is typed.
 pub const IN_TEXT: [(&str, &str); 2] = [("Enter", "keep"), ("Esc", "clear")];
 
-/// The same where decisions are made.
+/// The keys where decisions are made.
 pub const IN_WAITING: [(&str, &str); 5] =
     [("1-9", "choose"), ("↑↓", "select"), ("Enter", "read it"), ("Esc", "back"), ("?", "help")];
 
-/// The same among the pipelines.
+/// The keys in the pane of pipelines.
 pub const IN_PIPELINES: [(&str, &str); 5] =
     [("Enter", "read it"), ("↑↓", "select"), ("w", "decide"), ("Esc", "back"), ("?", "help")];
 
-/// The same while a choice waits to be confirmed.
+/// The keys while a choice waits to be confirmed.
 pub const IN_CHOICE: [(&str, &str); 2] = [("Enter", "yes"), ("Esc", "no")];
 
 const KEYS: [(&str, &str); 18] = [
@@ -75,7 +75,7 @@ const WORDS: [(Tone, &str, &str); 14] = [
     (Tone::Plain, "+ > ? x - .", "a step: done, running, waiting, failed, cancelled, not reached"),
 ];
 
-/// Returns the page of help. Times are UTC.
+/// Returns the help page. Times are UTC.
 pub fn rows() -> Vec<Row> {
     let heading = |text: &str| vec![(Tone::Strong, text.to_owned())];
     let row = |tone, name: &str, words: &str| {

@@ -1,4 +1,4 @@
-//! How each hook does: how often it ran and failed, and how long it takes.
+//! Statistics of each hook: how often it ran and failed, and how long it takes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,21 +7,21 @@ use jiff::Timestamp;
 
 use anyhook_terminal::format::percentile;
 
-/// So many hooks are kept; the one that ran least recently goes first.
+/// At most this many hooks are kept; the least recently run is dropped first.
 const KEEP: usize = 500;
-/// The percentile is that of so many last runs.
+/// The percentile is taken over this many last runs.
 const KEEP_TIMES: usize = 200;
 
-/// What is known of one hook.
+/// The statistics of one hook.
 #[derive(Debug, Default)]
 pub struct HookRow {
     /// How often it ran.
     pub runs: usize,
     /// How often it failed.
     pub failures: usize,
-    /// How many of the failures were for want of time.
+    /// How many of the failures were timeouts.
     pub timeouts: usize,
-    /// When it last failed, and how.
+    /// When it last failed, and why.
     pub last_failure: Option<(Timestamp, String)>,
     times: VecDeque<u64>,
     last_at: Timestamp,
@@ -42,7 +42,7 @@ impl HookRow {
         self.last_at = at;
     }
 
-    /// Returns what 95 of 100 runs do not exceed, in microseconds.
+    /// Returns the 95th percentile of the run times, in microseconds.
     pub fn percentile_95(&self) -> u64 {
         let mut times: Vec<u64> = self.times.iter().copied().collect();
         times.sort_unstable();
@@ -57,10 +57,10 @@ pub struct HookTable {
 }
 
 impl HookTable {
-    /// Takes the runs of a record in.
+    /// Adds the runs of a record.
     pub fn feed(&mut self, record: &Record) {
         for run in &record.runs {
-            // What runs aside comes again when it is done; what never ran took no time.
+            // A background run is recorded again when it ends; what never ran took no time.
             if matches!(run.outcome, None | Some(RunOutcome::Detached)) {
                 continue;
             }

@@ -1,13 +1,13 @@
-//! Keys, whatever the terminal sends for them.
+//! Keys, independent of the codes that a terminal sends.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::cursor::CursorMove;
 
-/// A key that means something here.
+/// A key that is used here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyPress {
-    /// A letter.
+    /// A character.
     Letter(char),
     /// Ctrl-C.
     Interrupt,
@@ -19,14 +19,14 @@ pub enum KeyPress {
     Backspace,
     /// To the next pane.
     Next,
-    /// To the pane before.
+    /// To the previous pane.
     Previous,
     /// To another row.
     Move(CursorMove),
 }
 
 impl KeyPress {
-    /// Reads a key; what means nothing is none.
+    /// Converts a key event; `None` if the key is not used.
     pub fn of(event: &KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
             return None;
@@ -53,7 +53,7 @@ impl KeyPress {
         })
     }
 
-    /// Returns where a key leads that is no text now.
+    /// Returns the movement of a key that is not text input now.
     pub fn leads(self) -> Option<CursorMove> {
         match self {
             Self::Move(to) => Some(to),

@@ -1,12 +1,12 @@
-//! `anyhook top`: all agents at work, on a screen that draws itself anew.
+//! `anyhook top`: shows all agents live, on a screen that is redrawn continuously.
 //!
-//! - `news` and `link` bring what comes from outside: keys, records, what the daemon says;
+//! - `updates` and `daemon_link` provide input: keys, records, the daemon's state;
 //! - `app` is the state of the view, with a part for each pane: `sessions`, `stream`, `hooks`,
 //!   `waiting`, `pipelines`;
-//! - `draw` makes a `picture` of it, `screen` brings that to the terminal.
+//! - `draw` renders it to a `picture`, `screen` writes that to the terminal.
 //!
-//! There is no widget library below: every pane is as wide as the terminal, so a picture is rows of
-//! toned text, and a row that did not change is not written again.
+//! There is no widget library underneath: every pane is as wide as the terminal, so a picture is
+//! rows of toned text, and a row that did not change is not written again.
 
 mod app;
 mod columns;
@@ -49,11 +49,11 @@ use crate::picture::Palette;
 use crate::screen::Screen;
 use crate::updates::{JournalFollower, Update};
 
-/// Ages are shown in seconds, so the screen is drawn so often at least.
+/// Ages are shown in seconds, so the screen is redrawn at least this often.
 const DRAW_EVERY: Duration = Duration::from_secs(1);
-/// How often signals are looked for.
+/// How often signals are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// So much news may wait: a sender of more waits, too.
+/// At most this many updates are queued: a sender of more has to wait.
 const NEWS_WAITING: usize = 32;
 
 /// There is no terminal to draw on.
@@ -61,33 +61,33 @@ const NEWS_WAITING: usize = 32;
 #[error("{0}")]
 pub struct NoTerminal(io::Error);
 
-/// What is looked at.
+/// What is shown.
 #[derive(Debug)]
 pub struct Top {
     /// The journal.
     pub journal: Journal,
-    /// Where it is, as a person would write it.
+    /// Its path, as a person would write it.
     pub shown_path: String,
-    /// Records of this time or later are shown.
+    /// Records from this time on are shown.
     pub since: Timestamp,
-    /// Where the daemon is found, if it runs.
+    /// The daemon's folder.
     pub daemon: DaemonFolder,
-    /// Who sits at the terminal and makes decisions.
+    /// The person at the terminal, who makes decisions.
     pub person: String,
     /// Whether there are colours.
     pub colours: bool,
 }
 
-/// All that is known of one thing, in lines; as other commands show it.
+/// Pages with all that is known of one thing, in lines; as other commands show it.
 pub trait Pages {
-    /// Returns all that is known of a record with its family, itself among it.
+    /// Returns all that is known of a record, with its related records, itself included.
     fn record(&self, record: Record, family: Vec<Record>) -> Vec<StyledLine>;
-    /// Returns all that is known of a pipeline, and what it asks.
+    /// Returns all that is known of a pipeline, and its approval request.
     fn pipeline(&self, pipeline: &PipelineView, asks: Option<&ApprovalRequest>) -> Vec<StyledLine>;
 }
 
 impl Top {
-    /// Shows what goes on until the person has seen enough.
+    /// Shows what happens until the person quits.
     pub fn run(self, pages: &dyn Pages) -> Result<(), NoTerminal> {
         let app = App::new(self.shown_path);
         let mut screen = Screen::open().map_err(NoTerminal)?;
@@ -96,17 +96,17 @@ impl Top {
         let link = DaemonLink::start(self.daemon, self.person, sender.clone());
         updates::keys(sender);
         let palette = Palette { colours: self.colours };
-        // A terminal that cannot be written to is gone, and so is its reader.
+        // A terminal that cannot be written to is gone, and so is its user.
         let _ = watch(app, &news, &link, pages, palette, &mut screen);
         drop(screen);
-        // The senders of news must not wait for us to take it.
+        // Threads that send updates must not block on us.
         drop(news);
         drop(following);
         Ok(())
     }
 }
 
-/// Shows what comes, until the person has seen enough.
+/// Shows updates until the person quits.
 fn watch(
     mut app: App,
     news: &Receiver<Update>,
@@ -124,7 +124,7 @@ fn watch(
         let wait = LOOK_EVERY.min(draw_at.saturating_duration_since(Instant::now()));
         let Ok(first) = news.recv_timeout(wait) else { continue };
         draw_at = Instant::now();
-        // All that waits is drawn at once; what keeps coming must not keep the screen waiting.
+        // All queued updates are drawn at once; a steady flow must not delay drawing.
         let more = news.try_iter().take(NEWS_WAITING);
         for came in std::iter::once(first).chain(more) {
             if take(came, &mut app, link, pages) == KeyEffect::Quit {
@@ -135,7 +135,7 @@ fn watch(
     Ok(())
 }
 
-/// Takes in what came.
+/// Applies an update.
 fn take(came: Update, app: &mut App, link: &DaemonLink, pages: &dyn Pages) -> KeyEffect {
     match came {
         Update::Resized => {}

@@ -1,4 +1,4 @@
-//! Text that fills the screen and scrolls.
+//! The pager: text that fills the screen and scrolls.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -6,13 +6,13 @@ use crate::cursor::CursorMove;
 use anyhook_terminal::printable;
 use anyhook_terminal::{OwnedStyledText as Piece, StyledLine as Row};
 
-/// A tab leads to the next multiple of this.
+/// A tab advances to the next multiple of this.
 const TAB: usize = 4;
 
 /// A text with tones, wrapped to the screen's width.
 #[derive(Debug)]
 pub struct Pager {
-    /// What it is.
+    /// Its title.
     pub title: String,
     text: Vec<Row>,
     wrapped: Vec<Row>,
@@ -29,11 +29,11 @@ impl Pager {
 
     /// Scrolls.
     pub fn go(&mut self, to: CursorMove) {
-        // How far it goes is known when it is drawn, which may be after the next key.
+        // The end is only known when it is drawn, which may be after the next key.
         self.offset = to.from(self.offset, usize::MAX, self.height);
     }
 
-    /// Returns the rows that are seen at this size.
+    /// Returns the visible rows at this size.
     pub fn seen(&mut self, width: usize, height: usize) -> &[Row] {
         if width != self.width {
             self.wrapped = self.text.iter().flat_map(|row| wrap(row, width)).collect();
@@ -45,7 +45,7 @@ impl Pager {
         &self.wrapped[self.offset..end]
     }
 
-    /// Returns how much of the text was seen at its end, in per cent.
+    /// Returns how much of the text has been shown, in per cent.
     pub fn progress(&self) -> usize {
         let seen = self.wrapped.len().min(self.offset + self.height);
         (seen * 100).checked_div(self.wrapped.len()).unwrap_or(100)
@@ -56,7 +56,7 @@ impl Pager {
     }
 }
 
-/// Breaks a row where it is too wide. Nothing in it can steer a terminal any more.
+/// Wraps a row that is too wide. The result cannot control a terminal.
 fn wrap(row: &[Piece], width: usize) -> Vec<Row> {
     let mut rows = vec![Row::new()];
     let mut column = 0;

@@ -1,4 +1,4 @@
-//! What stands in the rows of each pane.
+//! The content of the rows of each pane.
 
 use anyhook_model::{EventKind, Record};
 use jiff::{SignedDuration, Timestamp};
@@ -141,9 +141,9 @@ fn event(event: &EventKind) -> String {
     tidy(&first_line(&event.to_string(), 40))
 }
 
-/// Returns how long ago something was, in at most four letters.
+/// Returns how long ago something was, in at most four characters.
 pub fn age(long: SignedDuration) -> String {
-    // A clock that is behind knows no better.
+    // The clock may be behind.
     if long.as_secs() < 1 { "now".to_owned() } else { brief(long) }
 }
 
@@ -161,9 +161,16 @@ mod tests {
 
     #[test]
     fn ages() {
-        for (seconds, expected) in
-            [(-5, "now"), (0, "now"), (59, "59s"), (60, "1m"), (7_200, "2h"), (900_000, "10d")]
-        {
+        for (seconds, expected) in [
+            (-5, "now"),
+            (0, "now"),
+            (59, "59s"),
+            (119, "119s"),
+            (120, "2m"),
+            (7_199, "119m"),
+            (7_200, "2h"),
+            (900_000, "10d"),
+        ] {
             assert_eq!(age(SignedDuration::from_secs(seconds)), expected);
         }
     }

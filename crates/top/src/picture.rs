@@ -1,5 +1,5 @@
-//! What stands on the screen, row by row. Every pane is as wide as the terminal, so rows are all there
-//! is to draw.
+//! The picture: the content of the screen, row by row. Every pane is as wide as the terminal, so
+//! rows are all there is to draw.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ impl Palette {
 /// A row of the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScreenRow {
-    /// What stands in it, no wider than the screen.
+    /// Its content, at most as wide as the screen.
     pub pieces: StyledLine,
     /// Whether it is the selected one.
     pub is_selected: bool,
@@ -37,22 +37,22 @@ impl ScreenRow {
     }
 }
 
-/// The screen as it is to be seen.
+/// The content of the screen.
 #[derive(Debug)]
 pub struct Picture {
-    /// How wide it is.
+    /// Its width.
     pub width: usize,
-    /// Its rows so far, from the top on.
+    /// Its rows so far, from the top.
     pub rows: Vec<ScreenRow>,
 }
 
 impl Picture {
-    /// Begins a picture.
+    /// Starts a picture.
     pub fn new(width: usize) -> Self {
         Self { width, rows: Vec::new() }
     }
 
-    /// Adds a row. What does not fit is cut visibly.
+    /// Adds a row. What does not fit is visibly cut.
     pub fn row(&mut self, pieces: &[OwnedStyledText]) {
         self.add(pieces, false);
     }
@@ -81,7 +81,7 @@ impl Picture {
         }
     }
 
-    /// Makes it so many rows high: what is missing is empty, what is too much goes.
+    /// Makes it this many rows high: missing rows are empty, surplus rows are dropped.
     pub fn end_at(&mut self, height: usize) {
         self.rows.resize_with(height, ScreenRow::default);
     }
@@ -102,7 +102,7 @@ impl Picture {
         self.row(&pieces);
     }
 
-    /// Adds a line with a title; a double one where the keys go.
+    /// Adds a line with a title; a double one for the pane with the focus.
     pub fn title(&mut self, title: &[OwnedStyledText], has_focus: bool) {
         let (line, tone) = if has_focus { ("═", Tone::Hint) } else { ("─", Tone::Dim) };
         let mut pieces = vec![(tone, format!("{line}{line} "))];
@@ -113,7 +113,7 @@ impl Picture {
         self.row(&pieces);
     }
 
-    /// Returns each row as the terminal gets it.
+    /// Returns each row with escape sequences for the terminal.
     pub fn escaped(&self, palette: Palette) -> Vec<String> {
         let row = |row: &ScreenRow| {
             let mut text = String::new();
@@ -136,8 +136,8 @@ impl Picture {
     }
 }
 
-/// Tells whether a letter has no place of its own and steers what is around it: marks of direction,
-/// joiners of nothing.
+/// Returns whether a character has no width of its own and affects its surroundings: direction
+/// marks, joiners without effect.
 fn is_unseen(letter: char) -> bool {
     matches!(letter,
         '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'

@@ -1,4 +1,4 @@
-//! The pipelines: how far each is, and what it waits for.
+//! The pipelines: the progress of each, and what it waits for.
 
 use std::cmp::Reverse;
 
@@ -14,11 +14,11 @@ use anyhook_terminal::StyledLine as Row;
 use anyhook_terminal::tidy;
 use anyhook_terminal::{Tone, counted};
 
-/// So many are kept; of those that are over the oldest go first.
+/// At most this many are kept; of the finished ones the oldest are dropped first.
 const KEEP: usize = 200;
-/// One that is over is shown for so long.
+/// A finished one is shown for this long.
 const SHOWN_AFTER: SignedDuration = SignedDuration::from_mins(5);
-/// So many steps are drawn of one.
+/// At most this many steps of a pipeline are drawn.
 const STEPS: usize = 12;
 
 /// The columns of the pipelines.
@@ -32,7 +32,7 @@ pub const COLUMNS: [Column; 7] = [
     words("WHY", 10, usize::MAX, 8),
 ];
 
-/// Returns those of all pipelines that are shown: what goes on first, the newest first.
+/// Returns the pipelines to show: running ones first, the newest first.
 pub fn worth_showing(mut all: Vec<PipelineView>, now: Timestamp) -> Vec<PipelineView> {
     all.retain(|pipeline| is_shown(pipeline, now));
     all.sort_by_key(|pipeline| (pipeline.phase.is_over(), Reverse(pipeline.created)));
@@ -60,12 +60,12 @@ impl Default for PipelineTable {
 }
 
 impl PipelineTable {
-    /// Takes in what the daemon says of them, in the order they are shown.
+    /// Takes the daemon's pipelines, in display order.
     pub fn hear(&mut self, pipelines: &[PipelineView]) {
         self.shown = pipelines.iter().take(KEEP).cloned().collect();
     }
 
-    /// Leaves out those that are over for long.
+    /// Removes those that finished long ago.
     pub fn forget(&mut self, now: Timestamp) {
         self.shown.retain(|pipeline| is_shown(pipeline, now));
     }
@@ -75,7 +75,7 @@ impl PipelineTable {
         self.shown.len()
     }
 
-    /// Tells whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.shown.is_empty()
     }
@@ -95,7 +95,7 @@ impl PipelineTable {
         self.shown.get(self.row())
     }
 
-    /// Returns the words for how many go on, and how many of them wait for a person.
+    /// Returns the message for how many are running, and how many of them wait for a person.
     pub fn words(&self) -> Option<(Tone, String)> {
         let count = |phase| self.shown.iter().filter(|pipeline| pipeline.phase == phase).count();
         let (running, waiting) = (count(PipelinePhase::Running), count(PipelinePhase::Waiting));
@@ -132,7 +132,7 @@ fn row(pipeline: &PipelineView, now: Timestamp) -> Row {
     ]
 }
 
-/// Draws every step as one letter; where there are too many, those around the one it is at.
+/// Draws every step as one character; if there are too many, those around the current one.
 fn picture(pipeline: &PipelineView) -> String {
     let visited = visited(pipeline);
     let sign = |step: &String| {
@@ -144,7 +144,7 @@ fn picture(pipeline: &PipelineView) -> String {
     }
     let step = pipeline.step.as_ref();
     let at = pipeline.steps.iter().position(|other| Some(other) == step).unwrap_or(0);
-    // The step stands in the middle, but for the ends.
+    // The current step is in the middle, except near the ends.
     let first = at.saturating_sub(STEPS / 2).min(count - STEPS);
     let end = first + STEPS;
     let (cut_before, cut_after) = (first > 0, end < count);
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(picture_of(&[]), "....");
         assert_eq!(picture_of(&[Completed, Completed, Running]), "++>.");
         assert_eq!(picture_of(&[Failed, Cancelled, Waiting]), "x-?.");
-        // A step that is visited again stands as it does now.
+        // A step that is visited again has its current state.
         let mut again = pipeline("aaaaaaaa", PipelinePhase::Running, &[Failed, Completed]);
         again.visits.push(again.visits[0].clone());
         again.visits[2].state = Running;
@@ -256,7 +256,7 @@ mod tests {
             "waiting",
             "plan",
             "?...",
-            "1m",
+            "90s",
             "decision aaaaaaaa: the agent is idle…",
         ];
         assert_eq!(cells, expected);

@@ -1,12 +1,12 @@
-//! How many events came in the last minute.
+//! The rate of events: how many came in the last minute.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-/// So many seconds are counted.
+/// The number of seconds that are counted.
 const MINUTE: i64 = 60;
-/// So many are kept: clocks differ a little.
+/// This many seconds are kept: clocks differ a little.
 const KEEP: usize = 90;
 
 /// Events by second.

@@ -1,4 +1,4 @@
-//! The terminal: taken over as a whole, and given back in every case.
+//! The terminal screen: taken over completely, and restored in every case.
 
 use std::io::{self, IsTerminal, Write, stdout};
 use std::panic::{PanicHookInfo, set_hook, take_hook};
@@ -20,20 +20,20 @@ use crate::picture::{Palette, Picture};
 /// Our own screen, until it is dropped.
 #[derive(Debug)]
 pub struct Screen {
-    /// How wide and how high it was when it was last drawn, and its rows.
+    /// The size when it was last drawn, and its rows.
     drawn: Option<((u16, u16), Vec<String>)>,
     was_told_to_end: Arc<AtomicBool>,
 }
 
 impl Screen {
-    /// Takes the terminal over.
+    /// Takes over the terminal.
     pub fn open() -> io::Result<Self> {
         if !stdout().is_terminal() {
             return Err(io::Error::other("standard output is not a terminal"));
         }
         let was_told_to_end = Arc::new(AtomicBool::new(false));
-        // The second one ends us at once: the first may find us waiting for the terminal. One that
-        // hangs up says so more than once, and keeps nobody waiting.
+        // The second signal ends us at once: at the first we may be blocked on the terminal. A
+        // hangup is signalled more than once, and no one waits for us then.
         for signal in [SIGTERM, SIGINT] {
             flag::register_conditional_shutdown(signal, 1, Arc::clone(&was_told_to_end))?;
         }
@@ -42,9 +42,9 @@ impl Screen {
         }
         enable_raw_mode()?;
         restore_on_panic();
-        // From here on the drop gives it back, whatever happens.
+        // From here on the drop restores it, whatever happens.
         let screen = Self { drawn: None, was_told_to_end };
-        // Without wrapping, a row that the terminal finds wider than we do stays in its row.
+        // Without wrapping, a row that the terminal considers wider than we do stays in its row.
         execute!(stdout(), EnterAlternateScreen, DisableLineWrap, Hide)?;
         Ok(screen)
     }
@@ -65,11 +65,11 @@ impl Screen {
                 &[]
             }
         };
-        // Written even if no row differs: that is how a terminal that is gone is noticed.
+        // Written even if no row differs, to detect that a terminal is gone.
         queue!(output, MoveTo(0, 0))?;
         for (number, row) in (0..size.1).zip(&rows) {
             if before.get(usize::from(number)) != Some(row) {
-                // Cleared first: behind a full row it would take the last letter.
+                // Cleared first: after a full row it would erase the last character.
                 let clear = Clear(ClearType::UntilNewLine);
                 queue!(output, MoveTo(0, number), clear, Print(row))?;
             }
@@ -79,7 +79,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Tells whether a signal said that it is over.
+    /// Returns whether a signal asked us to end.
     pub fn was_told_to_end(&self) -> bool {
         self.was_told_to_end.load(Ordering::Relaxed)
     }
@@ -91,21 +91,21 @@ impl Drop for Screen {
     }
 }
 
-/// Gives the terminal back; more than once does no harm.
+/// Restores the terminal; calling it more than once does no harm.
 fn restore() {
-    // A terminal that is gone needs nothing back.
+    // A terminal that is gone needs no restoring.
     let _ = disable_raw_mode();
     let _ = execute!(stdout(), EnableLineWrap, LeaveAlternateScreen, Show);
 }
 
-/// Makes a panic give the terminal back before it is told.
+/// Makes a panic restore the terminal before it is reported.
 fn restore_on_panic() {
     set_hook(before(restore, take_hook()));
 }
 
 type PanicHook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
 
-/// Makes a hook that does one thing and then another.
+/// Makes a panic hook that does one thing and then another.
 fn before(first: impl Fn() + Send + Sync + 'static, then: PanicHook) -> PanicHook {
     Box::new(move |panic| {
         first();

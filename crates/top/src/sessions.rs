@@ -1,7 +1,7 @@
 //! The sessions of all agents, and the subagents within them.
 //!
-//! What an agent does is told by the daemon where it runs, else by the journal's records. The rule
-//! what an event means is the daemon's own in both cases.
+//! An agent's state comes from the daemon if it runs, else from the journal's records. The rules
+//! for the meaning of an event are the daemon's own in both cases.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,23 +17,23 @@ use crate::state::AgentActivity;
 #[cfg(test)]
 mod tests;
 
-/// So many sessions are kept; the one silent for longest goes first.
+/// At most this many sessions are kept; the one silent for longest is dropped first.
 const KEEP: usize = 500;
-/// So many subagents of a session are kept.
+/// At most this many subagents of a session are kept.
 const KEEP_AGENTS: usize = 20;
-/// What stands for a host that nobody named.
+/// The placeholder for an unknown host.
 const NO_HOST: &str = "–";
 
-/// What tells sessions apart: the host, and its id of the session.
+/// The key of a session: the host, and its id of the session.
 ///
-/// Without an id all that happens in one folder counts as one session.
+/// Without an id everything in one folder counts as one session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SessionKey {
     /// The host.
     pub host: String,
     /// The host's id of the session.
     pub id: Option<String>,
-    /// The folder, where there is no id.
+    /// The folder, if there is no id.
     folder: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl SessionKey {
         Self { host: record.host.clone(), id: record.session.clone(), folder }
     }
 
-    /// Returns the session of an agent that somebody tells of.
+    /// Returns the session of an agent that was reported.
     fn of_agent(id: &str, host: Option<&str>, session: Option<&str>) -> Self {
         let host = host.unwrap_or(NO_HOST).to_owned();
         Self { host, id: Some(session.unwrap_or(id).to_owned()), folder: None }
@@ -60,17 +60,17 @@ pub struct SessionRow {
     pub events: usize,
     /// How many of them were denied.
     pub denials: usize,
-    /// The main agent, or all there is to know.
+    /// The main agent, or the only one known.
     pub main: Activity,
     /// Its subagents by id, oldest first.
     pub agents: Vec<(String, Activity)>,
     /// The id of its agent.
     agent: String,
-    /// What the daemon says of it, and when it last heard of it.
+    /// Its state from the daemon, and when the daemon last heard of it.
     told: Option<(AgentActivity, Timestamp)>,
-    /// Whether the journal knows it, too.
+    /// Whether it is in the journal, too.
     is_journaled: bool,
-    /// The later, the higher.
+    /// The order of updates: later is higher.
     order: u64,
 }
 
@@ -79,7 +79,7 @@ pub struct SessionRow {
 pub struct Activity {
     /// What it does.
     pub doing: AgentActivity,
-    /// Whether it is a subagent that is done.
+    /// Whether it is a subagent that has finished.
     pub is_done: bool,
     /// Its last event.
     pub event: Option<EventKind>,
@@ -107,13 +107,13 @@ pub type RowKey = (SessionKey, Option<String>);
 #[derive(Debug, Default)]
 pub struct SessionTable {
     by_key: BTreeMap<SessionKey, SessionRow>,
-    /// What the records tell of agents and subagents.
+    /// The agents and subagents according to the records.
     agents: Agents,
     seen: u64,
 }
 
 impl SessionTable {
-    /// Takes an event in.
+    /// Adds an event.
     pub fn feed(&mut self, record: &Record) {
         if record.host == OURS {
             if let Some(event) = bus_event::from_record(record) {
@@ -138,7 +138,7 @@ impl SessionTable {
         self.make_room();
     }
 
-    /// Takes in what a record tells of an agent. Returns what the agent does.
+    /// Applies what a record reports of an agent. Returns what the agent does.
     fn hear(&mut self, record: &Record, id: &str) -> AgentActivity {
         if let Some(event) = bus_event::of_agent(record, id.to_owned()) {
             self.agents.hear(&event, record.at);
@@ -146,7 +146,7 @@ impl SessionTable {
         self.agents.get(id).map(AgentActivity::from).unwrap_or_default()
     }
 
-    /// Takes in what somebody said about an agent by `anyhook emit`.
+    /// Applies what was reported about an agent with `anyhook emit`.
     fn feed_told(&mut self, event: &BusEvent, at: Timestamp) {
         let Some(report) = event.report() else { return };
         self.agents.hear(event, at);
@@ -160,7 +160,7 @@ impl SessionTable {
         self.make_room();
     }
 
-    /// Takes in what the daemon says of all agents; none if there is no daemon.
+    /// Takes the daemon's states of all agents; `None` if there is no daemon.
     pub fn hear_daemon(&mut self, agents: Option<&[AgentView]>) {
         let mut agents: Vec<&AgentView> = agents.unwrap_or_default().iter().collect();
         agents.sort_by_key(|agent| agent.seen);
@@ -173,7 +173,7 @@ impl SessionTable {
         for agent in agents.split_off(newest) {
             let doing = AgentActivity::from(agent);
             let key = self.key_of(&agent.id, agent.host.as_deref(), agent.session.as_deref());
-            // What is over is of interest only where it was seen before.
+            // An ended session is only of interest if it was seen before.
             if doing.state.is_over() && !self.by_key.contains_key(&key) {
                 continue;
             }
@@ -185,14 +185,14 @@ impl SessionTable {
         self.make_room();
     }
 
-    /// Returns where an agent is, or is to be.
+    /// Returns the key of an agent's session, existing or new.
     fn key_of(&self, id: &str, host: Option<&str>, session: Option<&str>) -> SessionKey {
         let is_known = |(_, session): &(&SessionKey, &SessionRow)| session.agent == id;
         let known = self.by_key.iter().find(is_known).map(|(key, _)| key.clone());
         known.unwrap_or_else(|| SessionKey::of_agent(id, host, session))
     }
 
-    /// Returns a session, made if it is new.
+    /// Returns a session, created if it is new.
     fn session(
         &mut self,
         key: SessionKey,
@@ -232,7 +232,7 @@ impl SessionTable {
         self.by_key.values().filter(|session| !session.doing().state.is_over()).count()
     }
 
-    /// Returns the sessions by host: those that have ended last, else the newest first.
+    /// Returns the sessions by host: ended ones last, otherwise the newest first.
     pub fn rows(&self) -> Vec<(&SessionKey, &SessionRow)> {
         let mut rows: Vec<_> = self.by_key.iter().collect();
         rows.sort_by_key(|(key, session)| {
@@ -241,7 +241,7 @@ impl SessionTable {
         rows
     }
 
-    /// Returns the keys of all rows as they are shown.
+    /// Returns the keys of all rows in display order.
     pub fn row_keys(&self) -> Vec<RowKey> {
         let with_agents = |(key, session): (&SessionKey, &SessionRow)| {
             let agents = session.agents.iter().map(|(agent, _)| Some(agent.clone()));
@@ -258,7 +258,7 @@ impl SessionRow {
         self.told.as_ref().map_or(&self.main.doing, |(doing, _)| doing)
     }
 
-    /// Returns when it was last heard of.
+    /// Returns when it was last active.
     pub fn last_at(&self) -> Timestamp {
         let told = self.told.iter().map(|(_, seen)| *seen);
         let agents = self.agents.iter().map(|(_, agent)| agent.at);
@@ -273,7 +273,7 @@ impl SessionRow {
             self.main.feed(record);
             match record.event {
                 EventKind::SessionEnd => self.agents.clear(),
-                // A new turn: who was done before is of no interest any more.
+                // A new turn: subagents that finished before are of no interest any more.
                 EventKind::BeforeAgent => self.agents.retain(|(_, activity)| !activity.is_done),
                 _ => {}
             }

@@ -1,4 +1,4 @@
-//! The words for what an agent does: those of `agent list`, notices and JSON.
+//! The messages for what an agent does: the same as in `agent list`, notices and JSON.
 
 use anyhook_flow::agents::Agent;
 use anyhook_model::AgentState;
@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use anyhook_terminal::Tone;
 
-/// An agent at work that is silent for so long is shown as such.
+/// A working agent that is silent for this long is shown as silent.
 const SILENT_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
 /// What an agent does, as far as it is shown.
@@ -21,7 +21,7 @@ pub struct AgentActivity {
 }
 
 impl Default for AgentActivity {
-    /// Whoever sends events works.
+    /// An agent that sends events is working.
     fn default() -> Self {
         Self { state: AgentState::Working, tool: None }
     }
@@ -40,7 +40,7 @@ impl From<&AgentView> for AgentActivity {
 }
 
 impl AgentActivity {
-    /// Returns the words for it, after so long without an event.
+    /// Returns the message for it, after this long without an event.
     pub fn words(&self, silent: SignedDuration) -> (Tone, String) {
         let words = match self.state {
             AgentState::Working if silent >= SILENT_AFTER => {

@@ -1,4 +1,4 @@
-//! The newest records, and which of them are looked at.
+//! The stream of the newest records, and the selected one.
 
 use std::collections::VecDeque;
 
@@ -7,9 +7,9 @@ use anyhook_model::Record;
 use crate::cursor::Cursor;
 use crate::filter::ViewFilter;
 
-/// So many records are kept.
+/// At most this many records are kept.
 const KEEP: usize = 2_000;
-/// So many bytes of them are kept: a record with its payload may be long.
+/// At most this many bytes of records are kept: a record with its payload may be long.
 const KEEP_BYTES: usize = 64 * 1024 * 1024;
 
 /// The newest records.
@@ -18,7 +18,7 @@ pub struct RecordStream {
     kept: VecDeque<NumberedRecord>,
     bytes: usize,
     next: u64,
-    /// Which are shown.
+    /// The filter for shown records.
     pub filter: ViewFilter,
     /// While paused: the first record that is not shown.
     paused_at: Option<u64>,
@@ -26,7 +26,7 @@ pub struct RecordStream {
     pub cursor: Cursor<u64>,
 }
 
-/// A record and its place among all that came.
+/// A record and its sequence number.
 #[derive(Debug)]
 pub struct NumberedRecord {
     /// Its number.
@@ -50,7 +50,7 @@ impl Default for RecordStream {
 }
 
 impl RecordStream {
-    /// Takes a record in; the oldest makes room for it.
+    /// Adds a record; the oldest is dropped to make room.
     pub fn feed(&mut self, record: Record) {
         let kept = NumberedRecord { number: self.next, bytes: weight(&record), record };
         self.next += 1;
@@ -61,25 +61,25 @@ impl RecordStream {
         }
     }
 
-    /// Tells whether nothing came yet.
+    /// Returns whether there are no records yet.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// Returns what is shown, oldest first.
+    /// Returns the shown records, oldest first.
     pub fn shown(&self) -> Vec<&NumberedRecord> {
         let end = self.paused_at.unwrap_or(u64::MAX);
         let shown = |kept: &&NumberedRecord| kept.number < end && self.filter.takes(&kept.record);
         self.kept.iter().filter(shown).collect()
     }
 
-    /// Returns the numbers of what is shown.
+    /// Returns the numbers of the shown records.
     pub fn keys(&self) -> Vec<u64> {
         self.shown().iter().map(|kept| kept.number).collect()
     }
 
-    /// Returns the selected record, and all of its family that is kept: itself, the others of the
-    /// same payload, and what was recorded of it later.
+    /// Returns the selected record, and all related records that are kept: itself, the others of
+    /// the same payload, and what was recorded for it later.
     pub fn selected(&self) -> Option<(Record, Vec<Record>)> {
         let shown = self.shown();
         let keys: Vec<u64> = shown.iter().map(|kept| kept.number).collect();
@@ -95,18 +95,18 @@ impl RecordStream {
         Some((selected.clone(), kept.filter(is_related).cloned().collect()))
     }
 
-    /// Stops showing what comes, or goes on.
+    /// Pauses or resumes showing new records.
     pub fn pause(&mut self) {
         self.paused_at = if self.paused_at.is_some() { None } else { Some(self.next) };
     }
 
-    /// Returns how many came since the pause.
+    /// Returns how many records came since the pause.
     pub fn held_back(&self) -> Option<u64> {
         self.paused_at.map(|end| self.next - end)
     }
 }
 
-/// Returns about how many bytes a record takes.
+/// Returns roughly how many bytes a record takes.
 fn weight(record: &Record) -> usize {
     let runs: usize = record.runs.iter().map(|run| 512 + run.stdout.len() + run.stderr.len()).sum();
     let payload = record.payload.as_ref().map_or(0, |payload| payload.as_text().len());

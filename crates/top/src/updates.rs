@@ -1,5 +1,5 @@
-//! What comes from outside: keys, records as they are written, and what the daemon says. Each has a
-//! thread of its own, so that a long journal keeps no key waiting.
+//! Updates from outside: keys, records as they are written, and the daemon's state. Each has a
+//! thread of its own, so that a long journal does not delay keys.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
@@ -14,38 +14,38 @@ use jiff::Timestamp;
 use crate::daemon_link::DaemonView;
 use crate::key::KeyPress;
 
-/// How often new records are looked for.
+/// How often new records are checked for.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// So many records come at once at most.
+/// At most this many records are sent at once.
 const AT_ONCE: usize = 256;
-/// So long the end waits for the journal to know that nobody follows any more.
+/// How long to wait at the end for the journal to register that we no longer follow it.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// What came.
+/// An update.
 #[derive(Debug)]
 pub enum Update {
     /// A key was pressed.
     Key(KeyPress),
-    /// The terminal has another size.
+    /// The terminal was resized.
     Resized,
     /// Records were read.
     Records(Vec<Record>),
-    /// The journal was read to its end; how many lines were no records, and what went wrong.
+    /// The journal was read to its end; with how many lines were not records, and what failed.
     Read {
-        /// Lines that were no records.
+        /// Lines that were not records.
         damaged: usize,
         /// What went wrong.
         trouble: Option<String>,
     },
-    /// The daemon said something new, or does not answer any more.
+    /// The daemon's state changed, or it does not answer any more.
     Daemon(DaemonView),
-    /// A decision was made, or could not be; in words.
+    /// A decision was made, or could not be; with a message.
     Answered(Result<String, String>),
 }
 
-/// Begins to read keys.
+/// Starts to read keys.
 pub fn keys(news: SyncSender<Update>) {
-    // It ends with the process: nothing can wake it but a key.
+    // It ends with the process: only a key can wake it.
     thread::spawn(move || {
         while let Ok(event) = read() {
             let came = match event {
@@ -68,12 +68,12 @@ pub struct JournalFollower {
 }
 
 impl JournalFollower {
-    /// Begins to read records, those of `since` or later first.
+    /// Starts to read records, beginning with those since `since`.
     pub fn start(journal: Journal, since: Timestamp, news: SyncSender<Update>) -> Self {
         let ((stop, stopped), (done_sender, done)) = (channel(), channel());
         thread::spawn(move || {
             follow(&journal, since, &news, &stopped);
-            // Nobody may wait for it any more.
+            // The receiver may be gone.
             let _ = done_sender.send(());
         });
         Self { stop: Some(stop), done }
@@ -83,12 +83,12 @@ impl JournalFollower {
 impl Drop for JournalFollower {
     fn drop(&mut self) {
         self.stop.take();
-        // If it is still reading, the end of the process says the same.
+        // If it is still reading, the end of the process has the same effect.
         let _ = self.done.recv_timeout(FAREWELL);
     }
 }
 
-/// Reads on and on, whatever goes wrong.
+/// Reads continuously, whatever fails.
 fn follow(journal: &Journal, since: Timestamp, news: &SyncSender<Update>, stopped: &Receiver<()>) {
     let mut source = None;
     let mut told = None;
@@ -101,7 +101,7 @@ fn follow(journal: &Journal, since: Timestamp, news: &SyncSender<Update>, stoppe
             Ok((damaged, note)) => (damaged, note),
             Err(error) => (0, Some(error.to_string())),
         };
-        // The same again is no news.
+        // An unchanged state is not sent.
         if told.as_ref() != Some(&state) {
             let (damaged, trouble) = state.clone();
             is_wanted = is_wanted && news.send(Update::Read { damaged, trouble }).is_ok();
@@ -113,14 +113,14 @@ fn follow(journal: &Journal, since: Timestamp, news: &SyncSender<Update>, stoppe
     }
 }
 
-/// Reads what came. Returns how many lines were no records, and what a person should know.
+/// Reads new records. Returns how many lines were not records, and what a person should know.
 fn read_on(
     source: &mut Option<RecordSource>,
     journal: &Journal,
     since: Timestamp,
     take: &mut dyn FnMut(Vec<Record>),
 ) -> io::Result<(usize, Option<String>)> {
-    // What was there is looked at from `since` on; what comes is shown whatever its clock says.
+    // Existing records are filtered by `since`; new ones are shown whatever their time is.
     let is_first = source.is_none();
     let source = match source {
         Some(source) => source,
@@ -148,8 +148,8 @@ fn read_on(
     Ok((source.damaged(), source.note()))
 }
 
-/// A reader that the journal keeps everything for, or where that cannot be, one that takes its
-/// chance.
+/// A reader for which the journal retains everything, or if that is not possible, one that may miss
+/// records.
 enum RecordSource {
     Kept(Follower),
     Loose(JournalReader, String),
@@ -160,7 +160,7 @@ impl RecordSource {
         let reader = journal.reader_since(since)?;
         match Follower::of_this_process(journal, reader) {
             Ok(follower) => Ok(Self::Kept(follower)),
-            // Who may read but not write can look on.
+            // Without write permission it is still possible to read.
             Err(error) => {
                 let note = format!("old records may be dropped before they are read: {error}");
                 Ok(Self::Loose(journal.reader_since(since)?, note))

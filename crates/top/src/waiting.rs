@@ -1,4 +1,4 @@
-//! What waits for a person's decision, and which one the person is about to make.
+//! The decisions that wait for a person, and the answer that the person is about to give.
 
 use std::collections::BTreeMap;
 
@@ -25,25 +25,25 @@ pub const COLUMNS: [Column; 6] = [
     words("CHOOSE", 15, 40, 8),
 ];
 
-/// A decision that is about to be made.
+/// An answer that is about to be given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingAnswer {
     /// The decision.
     pub id: RecordId,
-    /// The name of what is chosen.
+    /// The name of the chosen option.
     pub choice: String,
     /// What it is about.
     what: String,
 }
 
 impl PendingAnswer {
-    /// Returns the question whether it is meant.
+    /// Returns the question for confirmation.
     pub fn question(&self) -> String {
         tidy(&format!("{} {}: {}?", self.choice, self.id, self.what))
     }
 }
 
-/// All that waits for a person.
+/// Everything that waits for a person.
 #[derive(Debug)]
 pub struct WaitingRequests {
     /// The open decisions, oldest first.
@@ -52,7 +52,7 @@ pub struct WaitingRequests {
     names: BTreeMap<RecordId, (Option<String>, Option<String>)>,
     /// The selected one.
     pub cursor: Cursor<RecordId>,
-    /// What is chosen and not yet confirmed.
+    /// The option that is chosen and not yet confirmed.
     pub chosen: Option<PendingAnswer>,
 }
 
@@ -63,9 +63,9 @@ impl Default for WaitingRequests {
 }
 
 impl WaitingRequests {
-    /// Takes in what the daemon says of all decisions.
+    /// Takes the daemon's decisions.
     ///
-    /// Returns what to say if the one that is about to be made needs no answer any more.
+    /// Returns the message to show if the one about to be answered needs no answer any more.
     pub fn hear(&mut self, decisions: &[DecisionView]) -> Option<String> {
         let open = decisions.iter().filter(|decision| decision.resolution.is_none());
         self.open = open.map(|decision| decision.inquiry.clone()).collect();
@@ -94,7 +94,7 @@ impl WaitingRequests {
         self.open.len()
     }
 
-    /// Tells whether nothing waits.
+    /// Returns whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
@@ -119,7 +119,8 @@ impl WaitingRequests {
         self.open.iter().find(|inquiry| inquiry.id == *id)
     }
 
-    /// Chooses an option of the selected one by its number. Tells whether there is such an option.
+    /// Chooses an option of the selected one by its number. Returns whether there is such an
+    /// option.
     pub fn choose(&mut self, number: char) -> bool {
         let answer = self.selected().and_then(|inquiry| {
             let index = number.to_digit(10)?.checked_sub(1)?;
@@ -159,7 +160,7 @@ impl WaitingRequests {
     }
 }
 
-/// Returns an agent's id with a session that is short.
+/// Returns an agent's id with a short session.
 fn short_agent(id: &str) -> String {
     match id.split_once(':') {
         Some((host, session)) => format!("{host}:{}", short(session)),
@@ -232,7 +233,7 @@ mod tests {
         waiting.hear(&[decision("aaaaaaaa", noon()), decision("bbbbbbbb", later(1))]);
         assert!(!waiting.choose('3') && !waiting.choose('0') && waiting.chosen.is_none());
         assert!(waiting.choose('2'));
-        // Another takes its place in the list.
+        // Another one takes its position in the list.
         let said = waiting.hear(&[decision("bbbbbbbb", later(1))]);
         assert_eq!(said.as_deref(), Some("decision aaaaaaaa is no longer open"));
         assert_eq!(waiting.chosen, None);

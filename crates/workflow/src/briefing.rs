@@ -1,8 +1,8 @@
-//! What an agent is given before it begins, as a text: who it is and where the workflow is, the
-//! project's configuration, what others have made, what it is to make.
+//! Briefing: the text an agent is given before it starts: who it is and where the workflow is, the
+//! project's configuration, the artifacts of others, the expected output.
 //!
-//! Agents take in about ten thousand characters at a time, so every part has a limit; what is longer
-//! is cut and says where the rest is.
+//! Agents take in about ten thousand characters at a time, so every part has a limit; what is
+//! longer is cut and says where the rest is.
 
 use anyhook_mcp::context7::DocumentationReport;
 use anyhook_model::report::workflow::{FindingsReport, WorkflowContextReport};
@@ -19,7 +19,7 @@ use crate::opinion::sent_back_with;
 use crate::project::{CONFIG, Project};
 use crate::state::WorkflowState;
 
-/// A part of what an agent is given. They come in this order.
+/// A part of a briefing. The parts come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BriefingPart {
     /// Its role, its task, and the state of the workflow.
@@ -37,8 +37,8 @@ impl BriefingPart {
     pub const ALL: [Self; 4] =
         [Self::WorkflowState, Self::ProjectConfig, Self::UpstreamArtifacts, Self::OutputSchema];
 
-    /// So many characters it may have, of an agent that is sent back or not: what that one is to
-    /// change counts more than what it was given before.
+    /// Maximum number of characters, depending on whether the agent is sent back: for one that is,
+    /// what to change matters more than what it was given before.
     fn limit(self, is_sent_back: bool) -> usize {
         match (self, is_sent_back) {
             (Self::WorkflowState, false) => 2000,
@@ -53,7 +53,7 @@ impl BriefingPart {
     }
 }
 
-/// The signal that an agent is shown takes so many characters at most.
+/// Maximum number of characters of the example signal.
 const SIGNAL: usize = 500;
 
 /// Everything that an agent is given.
@@ -67,12 +67,12 @@ pub struct Briefing {
     documentation: Vec<DocumentationReport>,
     schemas: Vec<(ExpectedArtifact, Value)>,
     signal: String,
-    /// What tells this work from every other of the same run.
+    /// What distinguishes this work from all others of the same run.
     mark: String,
 }
 
 impl Briefing {
-    /// Reads what an agent is given.
+    /// Reads everything that an agent is given.
     pub fn read(
         project: &Project,
         state: &WorkflowState,
@@ -98,7 +98,7 @@ impl Briefing {
         for output in &context.outputs {
             schemas.push((output.clone(), schema(project, &output.schema)?));
         }
-        // Whoever sends something back has read the second opinion; its agent has not.
+        // The person who sends something back has read the second opinion; the agent has not.
         if !context.feedback.is_empty() && context.reviewed.is_none() {
             context.findings.extend(sent_back_with(project, state, &context));
         }
@@ -120,7 +120,7 @@ impl Briefing {
         })
     }
 
-    /// Returns it as data, whole.
+    /// Returns it as data, uncut.
     pub fn report(&self) -> WorkflowContextReport {
         let context = &self.context;
         let schemas = self.schemas.iter();
@@ -165,7 +165,7 @@ impl Briefing {
         !(self.context.feedback.is_empty() && self.context.findings.is_empty())
     }
 
-    /// Says why the agent is sent back, in about so many characters: notes first, then findings.
+    /// Returns why the agent is sent back, in about `room` characters: notes first, then findings.
     fn why_again(&self, room: usize) -> String {
         let AgentContext { agent, feedback, findings, .. } = &self.context;
         if !self.is_sent_back() {
@@ -173,7 +173,7 @@ impl Briefing {
         }
         let all = format!("anyhook workflow context {agent} --json");
         let notes: Vec<String> = feedback.iter().map(|line| format!("- {line}")).collect();
-        // Findings are what there is to do; a note must not take all of the room.
+        // Findings are the actual work; a note must not take all of the room.
         let for_notes = if findings.is_empty() { room } else { room / 2 };
         let title = "Do this differently this time:";
         let mut text = format!("{title}\n{}", cut(&notes.join("\n"), for_notes, &all));
@@ -211,7 +211,7 @@ impl Briefing {
             self.signal,
             self.signal
         );
-        // What is to be done is never cut by how much was said about it.
+        // The task itself is never cut, however much was said about it.
         let room = limit.saturating_sub(SIGNAL + done.chars().count());
         let head = cut(&lines.join("\n"), room.min(1200), "anyhook workflow status");
         let why = self.why_again(room.saturating_sub(head.chars().count() + 10));
@@ -220,7 +220,7 @@ impl Briefing {
         all.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns a signal as the agent may write it.
+    /// Returns an example of the agent's signal.
     pub fn signal(&self) -> String {
         let AgentContext { agent, stage, reviewed, outputs, .. } = &self.context;
         let required = outputs.iter().filter(|output| output.required);
@@ -257,7 +257,7 @@ impl Briefing {
             let optional = if output.required { "" } else { ", if there is one" };
             let title = format!("{}{optional} must conform to the JSON Schema {name}", output.path);
             let whole = schema.to_string().chars().count() + title.len();
-            // Descriptions help, and are the first to go where there is no room.
+            // Descriptions help, but are dropped first if there is no room.
             let schema = if whole > share { without_descriptions(schema) } else { schema.clone() };
             block(&title, &schema, &rest, share)
         });
@@ -265,14 +265,14 @@ impl Briefing {
     }
 }
 
-/// The project's configuration, which every agent is to be given.
+/// The project's configuration, which every agent should be given.
 #[derive(Debug)]
 enum Config {
     Read(Value),
     Absent,
 }
 
-/// What is said where the project's configuration is not.
+/// The message if the project's configuration is missing.
 pub const NO_CONFIG: &str = "project-config.json is missing: agents learn nothing about the project's technology, constraints and risk. Write it again, or restore it from version control; `anyhook workflow init` creates an empty one.";
 
 impl Config {
@@ -293,7 +293,7 @@ fn found(findings: &Findings) -> FindingsReport {
     FindingsReport { source, file, summary, items, omitted }
 }
 
-/// Returns the text that an agent is given, all of it.
+/// Returns the complete text that an agent is given.
 pub fn text(
     project: &Project,
     state: &WorkflowState,
@@ -302,7 +302,7 @@ pub fn text(
     Ok(Briefing::read(project, state, agent)?.text())
 }
 
-/// Says where the stages are.
+/// Describes the status of the stages.
 fn stages(state: &WorkflowState) -> String {
     let each = state.stages.iter().map(|(name, stage)| format!("{name} {}", stage.status.name()));
     format!("Stages: {}.", each.collect::<Vec<_>>().join(", "))
@@ -322,7 +322,7 @@ fn value(report: &DocumentationReport) -> Option<Value> {
     serde_json::to_value(report).ok()
 }
 
-/// Returns what is known about a topic, cut to a length.
+/// Returns what is known about a topic, truncated to a length.
 fn documented(report: &DocumentationReport, limit: usize) -> String {
     let DocumentationReport { topic, source, summary, reason, .. } = report;
     let said = match (summary, reason) {
@@ -337,7 +337,7 @@ fn documented(report: &DocumentationReport, limit: usize) -> String {
     )
 }
 
-/// Returns a value below a title, cut to a length.
+/// Returns a value below a title, truncated to a length.
 fn block(title: &str, value: &Value, rest: &str, limit: usize) -> String {
     let text = value.to_string();
     let room = limit.saturating_sub(title.len() + rest.len() + 50);
@@ -356,7 +356,7 @@ fn cut(text: &str, limit: usize, rest: &str) -> String {
 fn without_descriptions(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
-            // A property may be called so, too: then its schema is an object.
+            // A property may have this name, too: in that case its schema is an object.
             let is_kept = |(name, member): &(&String, &Value)| {
                 !(matches!(name.as_str(), "description" | "title" | "$schema")
                     && member.is_string())

@@ -1,4 +1,4 @@
-//! The process that works on a workflow: where things are for it, and which agent it is.
+//! The calling process that works on a workflow: its paths, and which agent it is.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::method::Method;
 pub const WORKFLOW_AGENT: &str = "ANYHOOK_WORKFLOW_AGENT";
 /// The variable that says that the agent's prompt has its context already.
 pub const WORKFLOW_CONTEXT: &str = "ANYHOOK_WORKFLOW_CONTEXT";
-/// The daemon answers within this time, or is started.
+/// How long the daemon may take to answer, or to start.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Starts the daemon, whose program and folder these are, and does not wait for it.
+/// Starts the daemon, given its program and folder, and does not wait for it.
 pub type StartDaemon = fn(Option<&Path>, &DaemonFolder) -> io::Result<Child>;
 
 /// The process that works on a workflow.
@@ -28,9 +28,9 @@ pub struct WorkflowCaller {
     pub places: Places,
     /// The folder that it was started in.
     pub work_dir: PathBuf,
-    /// The agent of a workflow that it is, or that it was started by.
+    /// The agent of a workflow that it is, or that started it.
     pub agent: Option<String>,
-    /// The id of the session that it is part of, if a supervisor has started that for the agent.
+    /// The id of the session that it is part of, if a supervisor started it for the agent.
     pub session: Option<String>,
     /// The workflow of projects that have none of their own.
     pub method: &'static Method,

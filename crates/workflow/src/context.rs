@@ -1,6 +1,6 @@
-//! What an agent is given before it begins: which files, and what it is to make.
+//! The context of an agent: which files it is given, and what it must produce.
 //!
-//! Every agent is given the project's configuration and the workflow's state beside this.
+//! In addition, every agent is given the project's configuration and the workflow's state.
 
 use super::definition::{ArtifactDefinition, SchemaChoice, StageDefinition, WorkflowDefinition};
 use super::findings::Findings;
@@ -16,9 +16,9 @@ pub struct AgentContext {
     pub stage: String,
     /// For a review: the stage being reviewed.
     pub reviewed: Option<String>,
-    /// What others have made.
+    /// The artifacts of others.
     pub upstream: Vec<Upstream>,
-    /// What it is to make.
+    /// What it must produce.
     pub outputs: Vec<ExpectedArtifact>,
     /// What it should do differently this time.
     pub feedback: Vec<String>,
@@ -26,21 +26,21 @@ pub struct AgentContext {
     pub findings: Vec<Findings>,
 }
 
-/// An artifact that another stage made.
+/// An artifact that another stage produced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstream {
     /// The stage.
     pub stage: String,
-    /// The artifact's path, below the project.
+    /// The artifact's path, relative to the project.
     pub path: String,
 }
 
-/// An artifact that is to be made.
+/// An artifact that must be produced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedArtifact {
-    /// The artifact's path, below the project.
+    /// The artifact's path, relative to the project.
     pub path: String,
-    /// What it must be.
+    /// The schema it must match.
     pub schema: SchemaChoice,
     /// Whether the stage requires it.
     pub required: bool,
@@ -49,27 +49,27 @@ pub struct ExpectedArtifact {
 /// Why there is no context for an agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContextError {
-    /// Nothing is done by that agent.
+    /// The agent has no stage or review.
     #[error("no stage or review uses the agent `{agent}`")]
     UnknownAgent {
         /// The agent.
         agent: String,
-        /// Those who have something to do.
+        /// The agents that have one.
         known: Vec<String>,
     },
-    /// What it needs is not made yet.
+    /// An artifact that it needs does not exist yet.
     #[error("`{agent}` needs `{path}`, which the stage `{stage}` produces; it is {}", .status.name())]
     NotMade {
         /// The agent.
         agent: String,
         /// The artifact.
         path: String,
-        /// The stage that makes the change.
+        /// The stage that produces it.
         stage: String,
-        /// Where that stage is.
+        /// The status of that stage.
         status: StageStatus,
     },
-    /// Nothing is there to be reviewed.
+    /// There is nothing to review.
     #[error("`{agent}` has nothing to review")]
     NothingToReview {
         /// The agent.
@@ -168,7 +168,7 @@ fn of_review(
             other.name.text == stage.name.text
                 || definition.all_named(&review.reads).iter().any(|one| one.name == other.name)
         });
-        // What it reads beside is there or not: a review comes early, too.
+        // What else it reads may not exist yet: a review may come early.
         let upstream = wanted.filter_map(|other| {
             let now = state.stages.get(&other.name.text).filter(|now| now.is_completed())?;
             Some(made(&other.name.text, now).collect::<Vec<_>>())
@@ -186,12 +186,12 @@ fn of_review(
     Err(ContextError::NothingToReview { agent: agent.to_owned() })
 }
 
-/// Returns every artifact of a stage: none takes the place of another.
+/// Returns every artifact of a stage: none replaces another.
 fn made<'all>(stage: &'all str, now: &'all StageState) -> impl Iterator<Item = Upstream> + 'all {
     now.output_artifacts.iter().map(|path| Upstream { stage: stage.to_owned(), path: path.clone() })
 }
 
-/// Returns what is to be made in the mode that counts.
+/// Returns the artifacts to produce in the current mode.
 fn outputs(
     definition: &WorkflowDefinition,
     state: &WorkflowState,

@@ -1,4 +1,4 @@
-//! What a workflow is: `workflow.toml`.
+//! Workflow definitions: `workflow.toml`.
 
 mod check;
 pub mod keys;
@@ -23,9 +23,9 @@ pub struct WorkflowDefinition {
     pub folder: String,
     /// The command that starts agents without a `run` of their own.
     pub run: Option<String>,
-    /// Who works.
+    /// The agents.
     pub agents: Vec<AgentDefinition>,
-    /// What is done, in the order of the text.
+    /// The stages, in the order of the text.
     pub stages: Vec<StageDefinition>,
     /// The reviews.
     pub reviews: Vec<ReviewDefinition>,
@@ -35,7 +35,7 @@ pub struct WorkflowDefinition {
     pub qa: Option<QaRule>,
     /// The documentation agents receive when they start.
     pub documentation: Option<DocumentationRule>,
-    /// Who else looks at what was done.
+    /// The rule for second opinions on completed work.
     pub second_opinion: Option<SecondOpinionRule>,
 }
 
@@ -67,22 +67,22 @@ pub struct StageDefinition {
     pub reads: Vec<SpannedName>,
     /// Its artifacts.
     pub artifacts: Vec<ArtifactDefinition>,
-    /// When a person is asked.
+    /// When a person is asked for approval.
     pub approval: Option<ApprovalRule>,
     /// How often and how long it is tried.
     pub trying: RetryPolicy,
-    /// The stage that is done again if it fails and is to roll back.
+    /// The stage to repeat if this one fails and rolls back.
     pub rollback_to: Option<SpannedName>,
 }
 
-/// How often and how long something is tried, and what then.
+/// How often and how long something is tried, and what happens after that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How long each time.
+    /// The time limit of each attempt.
     pub timeout: Option<SignedDuration>,
-    /// How often again.
+    /// How often it is retried.
     pub retries: u32,
-    /// What then.
+    /// What happens when all attempts have failed.
     pub on_failure: OnFailure,
 }
 
@@ -106,7 +106,7 @@ pub struct ApprovalRule {
 pub struct ArtifactDefinition {
     /// The file name, in its agent's folder.
     pub file: SpannedName,
-    /// What it must be.
+    /// The schema it must match.
     pub schema: SchemaChoice,
     /// The modes in which it is expected; all if empty.
     pub modes: Vec<Mode>,
@@ -114,12 +114,12 @@ pub struct ArtifactDefinition {
     pub required: bool,
 }
 
-/// What an artifact must be.
+/// The schema that an artifact must match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchemaChoice {
     /// One of the kinds that anyhook knows.
     Kind(ArtifactKind),
-    /// What a file of the project says, whose path this is.
+    /// A schema file of the project, with this path.
     File(SpannedName),
 }
 
@@ -132,7 +132,8 @@ pub struct ReviewDefinition {
     pub agent: SpannedName,
     /// The stages and groups that are always reviewed, regardless of risk.
     pub stages: Vec<SpannedName>,
-    /// The stages and groups whose artifacts the reviewer is given beside the reviewed one's.
+    /// The stages and groups whose artifacts the reviewer is given in addition to the reviewed
+    /// ones.
     pub reads: Vec<SpannedName>,
     /// Its artifacts.
     pub artifacts: Vec<ArtifactDefinition>,
@@ -158,7 +159,7 @@ pub struct QaRule {
     pub stage: SpannedName,
     /// The bug severities that block without asking a person.
     pub blocking: Vec<Severity>,
-    /// The stages and groups that mend bugs.
+    /// The stages and groups that fix bugs.
     pub fix: Vec<SpannedName>,
 }
 
@@ -174,7 +175,7 @@ pub struct DocumentationRule {
 /// Second opinions, and when to ask for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SecondOpinionRule {
-    /// The server that is asked.
+    /// The server to ask.
     pub server: String,
     /// The tool of it, if it has more than one.
     pub tool: Option<String>,
@@ -189,7 +190,7 @@ pub struct SecondOpinionRule {
 }
 
 impl ArtifactDefinition {
-    /// Tells whether it is made in a mode.
+    /// Returns whether it is expected in a mode.
     pub fn is_made_in(&self, mode: Option<Mode>) -> bool {
         self.modes.is_empty() || mode.is_some_and(|mode| self.modes.contains(&mode))
     }
@@ -211,14 +212,14 @@ impl WorkflowDefinition {
         self.agents.iter().find(|agent| agent.name.text == name)
     }
 
-    /// Returns the stages that a name means: one, or those of a group.
+    /// Returns the stages that a name refers to: one, or those of a group.
     pub fn named<'all>(&'all self, name: &'all str) -> impl Iterator<Item = &'all StageDefinition> {
         self.stages.iter().filter(move |stage| {
             stage.name.text == name || stage.group.as_ref().is_some_and(|group| group.text == name)
         })
     }
 
-    /// Returns the stages that some names mean, each once, in the order of the text.
+    /// Returns the stages that some names refer to, each once, in the order of the text.
     pub fn all_named(&self, names: &[SpannedName]) -> Vec<&StageDefinition> {
         let is_named = |stage: &&StageDefinition| {
             names.iter().any(|name| {
@@ -234,7 +235,7 @@ impl WorkflowDefinition {
         self.all_named(&stage.after)
     }
 
-    /// Returns the names of all stages that come after one, by whatever way.
+    /// Returns the names of all stages that come after one, directly or indirectly.
     pub fn following(&self, name: &str) -> Vec<&str> {
         let before: Vec<(&str, Vec<&StageDefinition>)> = self
             .stages
@@ -258,17 +259,17 @@ impl WorkflowDefinition {
         }
     }
 
-    /// Tells whether some names mean a stage, itself or by its group.
+    /// Returns whether a stage is among some names, by itself or by its group.
     fn is_among(&self, names: &[SpannedName], stage: &str) -> bool {
         self.all_named(names).iter().any(|one| one.name.text == stage)
     }
 
-    /// Tells whether a stage's agent is given documentation when it begins.
+    /// Returns whether a stage's agent is given documentation when it starts.
     pub fn wants_documentation(&self, stage: &str) -> bool {
         self.documentation.as_ref().is_some_and(|rule| self.is_among(&rule.stages, stage))
     }
 
-    /// Tells whether somebody else is to look at a stage or review that is done.
+    /// Returns whether a completed stage or review needs a second opinion.
     pub fn wants_second_opinion(&self, stage: &str, mode: Option<Mode>, risk: Risk) -> bool {
         let Some(rule) = &self.second_opinion else { return false };
         if self.review(stage).is_some() {
@@ -279,23 +280,23 @@ impl WorkflowDefinition {
         is_named || (self.stage(stage).is_some() && rule.levels.contains(&risk))
     }
 
-    /// Returns where an agent's file is, below the project.
+    /// Returns the path of an agent's file, relative to the project.
     pub fn path(&self, agent: &str, file: &str) -> String {
         format!("{}/{}/{file}", self.folder, agent.replace('_', "-"))
     }
 }
 
-/// A definition as far as it could be read, and what is wrong with it.
+/// A definition as far as it could be read, and the findings.
 #[derive(Clone, Debug, Default)]
 pub struct ParsedDefinition {
-    /// What it says; of use only if nothing is wrong with it.
+    /// The definition; only usable if there are no errors.
     pub definition: WorkflowDefinition,
-    /// What is wrong with it or worth knowing, in the order of the text.
+    /// Errors and notes, in the order of the text.
     pub findings: Vec<Finding>,
 }
 
 impl ParsedDefinition {
-    /// Tells whether it can be used.
+    /// Returns whether it can be used.
     pub fn is_usable(&self) -> bool {
         self.findings
             .iter()

@@ -1,5 +1,4 @@
-//! What tells whether something is still what it was: digests of artifacts, and of the rules of a
-//! workflow.
+//! Digests for detecting changes: of artifacts, and of the rules of a workflow.
 
 use anyhook_engine::sha256_hex;
 use serde_json::{Map, Value, json};
@@ -9,7 +8,7 @@ use super::vocabulary::Mode;
 use anyhook_flow::runbook::SpannedName;
 
 /// Returns the digest of a value, in hexadecimal digits. Neither the order of an object's keys nor
-/// the space between them counts.
+/// whitespace counts.
 pub fn digest(value: &Value) -> String {
     sha256_hex(sorted(value).to_string().as_bytes())
 }
@@ -27,9 +26,9 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Returns the digest of everything in a definition that decides how a workflow goes: who makes
-/// what, in which order, and through which gates. How agents are started, and how often and how
-/// long something is tried, is no part of it.
+/// Returns the digest of everything in a definition that determines the course of a workflow: who
+/// produces what, in which order, and through which gates. How agents are started, and how often
+/// and how long something is tried, is not part of it.
 pub fn rules(definition: &WorkflowDefinition) -> String {
     let WorkflowDefinition { stages, reviews, risks, qa, .. } = definition;
     let stages = stages.iter().map(|stage| {

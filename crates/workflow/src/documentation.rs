@@ -1,7 +1,7 @@
-//! Current documentation for whoever works: asked of an MCP server, kept in
+//! Current documentation for agents: fetched from an MCP server, kept in
 //! `context-refresh-report.json`.
 //!
-//! It is a help: a server that is absent, slow or wrong makes a report that says so.
+//! It is a help: a server that is absent, slow or wrong results in a report that says so.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use crate::server_finder::{self, ServerFinder};
 use crate::state::WorkflowState;
 use crate::vocabulary::StageStatus;
 
-/// The server that is asked where the workflow names none.
+/// The server to ask if the workflow names none.
 const SERVER: &str = "context7";
-/// So long documentation is current.
+/// How long documentation stays current.
 const CURRENT: SignedDuration = SignedDuration::from_hours(24);
-/// An agent waits so long for it at its start, for all topics together.
+/// How long an agent waits for it at its start, for all topics together.
 pub const AT_START: Duration = Duration::from_secs(25);
 
-/// Asks about topics, and keeps what came of it.
+/// Fetches documentation about topics, and keeps the reports.
 pub fn refresh(
     project: &Project,
     servers: &dyn ServerFinder,
@@ -32,7 +32,7 @@ pub fn refresh(
     stage: Option<&str>,
     deadline: Duration,
 ) -> Result<Vec<DocumentationReport>, WorkflowError> {
-    // What could not be kept is not asked for.
+    // If the reports could not be kept, nothing is fetched.
     kept(project)?;
     let mut reports = ask(project, servers, topics, deadline);
     for report in &mut reports {
@@ -42,8 +42,8 @@ pub fn refresh(
     Ok(reports)
 }
 
-/// Asks for what an agent should know when it begins: about each framework and library of the
-/// project that there is no current report of. Returns what came of it.
+/// Fetches what an agent should know when it starts: about each framework and library of the
+/// project that has no current report. Returns the new reports.
 pub fn refresh_for(
     project: &Project,
     servers: &dyn ServerFinder,
@@ -80,7 +80,7 @@ pub fn refresh_for(
     refresh(project, servers, &topics, Some(name), deadline)
 }
 
-/// Returns what there is for the agent of a stage; nothing, if the file cannot be used.
+/// Returns the reports for the agent of a stage; none if the file cannot be used.
 pub fn reports_for(project: &Project, stage: &str) -> Vec<DocumentationReport> {
     let mut reports = kept(project).unwrap_or_default();
     reports.retain(|report| report.for_stage.as_deref() == Some(stage));
@@ -121,8 +121,7 @@ fn ask(
     })
 }
 
-/// Returns the reports that are kept. A file that is not as it must be is refused: it may be
-/// somebody's own.
+/// Returns the kept reports. A file that is not valid is refused: it may be the user's own.
 fn kept(project: &Project) -> Result<Vec<DocumentationReport>, WorkflowError> {
     let path = path(project);
     let value = match project.read_json(&path) {
@@ -135,7 +134,7 @@ fn kept(project: &Project) -> Result<Vec<DocumentationReport>, WorkflowError> {
         let why = FileError::Invalid(faults);
         return Err(WorkflowError::file(FileKind::Documentation, &path, why));
     }
-    // One that stands alone is a list of one.
+    // A single report is a list of one.
     let value = if value.is_array() { value } else { Value::Array(vec![value]) };
     serde_json::from_value(value).map_err(|error| {
         let why = FileError::Unusable(error.to_string());
@@ -143,13 +142,13 @@ fn kept(project: &Project) -> Result<Vec<DocumentationReport>, WorkflowError> {
     })
 }
 
-/// Keeps reports beside those that are there; one of the same topic and stage takes its place.
+/// Keeps reports together with the existing ones; one of the same topic and stage is replaced.
 fn keep(project: &Project, reports: &[DocumentationReport]) -> Result<(), WorkflowError> {
     let _lock = project.lock()?;
     project.write_json(&path(project), &together(kept(project)?, reports))
 }
 
-/// Puts reports after those that stay.
+/// Appends reports to those that stay.
 fn together(
     mut old: Vec<DocumentationReport>,
     new: &[DocumentationReport],
@@ -183,7 +182,7 @@ mod tests {
     }
 
     fn reports() -> impl Strategy<Value = Vec<DocumentationReport>> {
-        // One report a topic and stage, as they are kept.
+        // One report per topic and stage, as they are kept.
         let once = |reports: Vec<DocumentationReport>| {
             reports.iter().fold(Vec::new(), |all, one| together(all, std::slice::from_ref(one)))
         };

@@ -1,5 +1,5 @@
-//! Why something could not be done with a workflow. What is said here is what happened; the next
-//! step and the exit code are the caller's to add.
+//! Errors of workflow operations. The messages say what happened; the caller adds the next step and
+//! the exit code.
 
 use std::fmt;
 use std::io;
@@ -12,13 +12,13 @@ use crate::context::ContextError;
 use crate::refusal::WorkflowRefusal;
 use crate::schemas::{SchemaError, SchemaViolation};
 
-/// Why something could not be done with a workflow.
+/// Why a workflow operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkflowError {
-    /// The rules are against it. The state is as it was.
+    /// The rules do not allow it. The state is unchanged.
     #[error(transparent)]
     Refused(#[from] WorkflowRefusal),
-    /// The workflow was not begun.
+    /// The workflow was not started.
     #[error("no workflow here")]
     NotBegun,
     /// There is no state to go back to.
@@ -32,7 +32,7 @@ pub enum WorkflowError {
         /// The reason.
         error: io::Error,
     },
-    /// The definition says something that cannot be.
+    /// The definition is invalid.
     #[error("{0}")]
     Definition(Box<UnusableDefinition>),
     /// A file of the project cannot be used.
@@ -45,7 +45,7 @@ pub enum WorkflowError {
         /// The reason.
         why: FileError,
     },
-    /// An artifact cannot be given to another model.
+    /// An artifact cannot be sent to another model.
     #[error("`{artifact}` cannot be reviewed: {why}")]
     NotReviewable {
         /// The artifact.
@@ -61,7 +61,7 @@ pub enum WorkflowError {
         /// The reason.
         error: SchemaError,
     },
-    /// A folder of the project is a link that leads out of it.
+    /// A folder of the project is a link that points outside of it.
     #[error("`{}` is outside the project: a link leads there", .0.display())]
     LinkOut(PathBuf),
     /// A file or folder cannot be read or written.
@@ -72,7 +72,7 @@ pub enum WorkflowError {
         /// The reason.
         error: io::Error,
     },
-    /// What is in the place of the lock is not a lock.
+    /// The lock file is not usable as a lock.
     #[error("cannot access `{}`: {error}", path.display())]
     LockUnusable {
         /// The path.
@@ -86,28 +86,28 @@ pub enum WorkflowError {
     /// Another supervisor runs this workflow.
     #[error("{} is already running this workflow", process_words(*.0))]
     AlreadyRunning(Option<u32>),
-    /// A session hands in the work of another agent.
+    /// A session submits the work of another agent.
     #[error("this is the session of `{own}`, but the signal is for `{agent}`")]
     SpeaksForAnother {
         /// The agent that the session is.
         own: String,
-        /// The agent that the signal is of.
+        /// The agent that the signal is from.
         agent: String,
     },
-    /// An agent that is to hand in its work has not said that it is done.
+    /// An agent that should submit its work has not signalled that it is done.
     #[error("not done yet: `{path}` must say that you are done, but {why}")]
     NoSignal {
-        /// Where the signal is to be.
+        /// The expected path of the signal.
         path: String,
         /// What is wrong with it.
         why: String,
-        /// A signal as it could be.
+        /// An example of a signal.
         example: String,
     },
-    /// There is nothing that an agent can be given.
+    /// There is no context for an agent.
     #[error(transparent)]
     Context(#[from] ContextError),
-    /// What an agent needs cannot be read.
+    /// An artifact that an agent needs cannot be read.
     #[error("`{agent}` needs `{path}`, which the stage `{stage}` made: {why}")]
     InputUnreadable {
         /// The agent.
@@ -119,7 +119,7 @@ pub enum WorkflowError {
         /// The reason.
         why: Unreadable,
     },
-    /// What an agent needs is not what was handed in.
+    /// An artifact that an agent needs has changed since it was submitted.
     #[error("`{agent}` needs `{path}`, which has changed since the stage `{stage}` was completed")]
     InputChanged {
         /// The agent.
@@ -129,31 +129,31 @@ pub enum WorkflowError {
         /// The stage that made it.
         stage: String,
     },
-    /// A person's answer is not one of those that were offered.
+    /// A person's answer is not one of the offered options.
     #[error("`{told}`, which {by} chose for `{stage}`, is not one of {}", offered.join(", "))]
     NotOffered {
         /// The answer.
         told: String,
         /// Who gave it.
         by: String,
-        /// What it is about.
+        /// The stage it is about.
         stage: String,
-        /// What was offered.
+        /// The offered options.
         offered: Vec<String>,
     },
-    /// Nothing says how an agent is started.
+    /// There is no command to start an agent with.
     #[error("no command to start `{0}`, and no agent program is on the PATH")]
     NoCommand(String),
-    /// There is no place for a daemon, for want of a home.
+    /// There is no folder for a daemon, because there is no home directory.
     #[error("no state folder, so there is no daemon")]
     NoDaemonFolder,
-    /// There is no journal, for want of a home.
+    /// There is no journal, because there is no home directory.
     #[error("no state folder, so there is no journal")]
     NoJournal,
-    /// The daemon could not do it.
+    /// The daemon failed or refused it.
     #[error(transparent)]
     Daemon(#[from] ClientError),
-    /// The system could not do it.
+    /// A system call failed.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -177,7 +177,7 @@ pub struct UnusableDefinition {
     pub file: PathBuf,
     /// Its text.
     pub text: String,
-    /// What is wrong with it or worth knowing.
+    /// Errors and notes.
     pub findings: Vec<Finding>,
 }
 
@@ -189,7 +189,7 @@ impl fmt::Display for UnusableDefinition {
     }
 }
 
-/// What a file of the project is.
+/// The kind of a file of the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// `project-config.json`.
@@ -198,9 +198,9 @@ pub enum FileKind {
     State,
     /// The state before the last change.
     PreviousState,
-    /// What is kept of documentation.
+    /// The kept documentation.
     Documentation,
-    /// An artifact that another model is to look at.
+    /// An artifact to be reviewed by another model.
     Reviewed,
     /// A signal, a schema or another artifact.
     Other,
@@ -211,9 +211,9 @@ pub enum FileKind {
 pub enum FileError {
     /// It cannot be read.
     Unreadable(Unreadable),
-    /// It is not what it must be.
+    /// It does not match its schema.
     Invalid(Vec<SchemaViolation>),
-    /// It is not what it must be, which is found out when it is used.
+    /// It is not valid, which only shows when it is used.
     Unusable(String),
 }
 
@@ -223,13 +223,13 @@ impl From<Unreadable> for FileError {
     }
 }
 
-/// Why a file below the project cannot be read.
+/// Why a file of the project cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    /// It is not there.
+    /// It does not exist.
     #[error("it does not exist")]
     Absent,
-    /// A link leads out of the project.
+    /// A link points outside of the project.
     #[error("it is outside the project")]
     Outside,
     /// It is not JSON.
@@ -249,7 +249,7 @@ impl From<io::Error> for Unreadable {
     }
 }
 
-/// Why an artifact cannot be given to another model.
+/// Why an artifact cannot be sent to another model.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReviewable {
     /// It is too large.

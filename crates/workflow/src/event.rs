@@ -1,4 +1,4 @@
-//! Which of the workflow's agents an event is about.
+//! Maps a hook event to the workflow's agent that it is about.
 
 use serde_json::Value;
 
@@ -10,20 +10,20 @@ pub const SUBAGENT_TOOL: &str = "Subagent";
 /// An event of a hook.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HookEvent {
-    /// What it is, in one spelling.
+    /// Its kind, normalized.
     pub kind: Option<anyhook_model::EventKind>,
-    /// All of it.
+    /// The complete event.
     pub value: Value,
 }
 
 impl HookEvent {
-    /// Takes an event.
+    /// Makes an event from its JSON value.
     pub fn of(value: Value) -> Self {
         let name = value.get("event_type").and_then(Value::as_str);
         Self { kind: name.map(anyhook_model::EventKind::from_name), value }
     }
 
-    /// Tells whether it is about a subagent as a whole.
+    /// Returns whether it is about a subagent as a whole.
     pub fn is_of_subagent(&self) -> bool {
         use anyhook_model::EventKind::{SubagentStart, SubagentStop};
         matches!(self.kind, Some(SubagentStart | SubagentStop))
@@ -33,8 +33,8 @@ impl HookEvent {
         self.value.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
-    /// Returns the workflow's agent that it is about: a subagent by its type or name, else the one
-    /// that the session is.
+    /// Returns the workflow's agent that it is about: a subagent by its type or name, otherwise the
+    /// agent of the session.
     pub fn agent(
         &self,
         definition: &WorkflowDefinition,
@@ -48,7 +48,7 @@ impl HookEvent {
         told.into_iter().flatten().find_map(|name| agent_named(definition, name))
     }
 
-    /// Returns the workflow's agent that a call of a tool is to start.
+    /// Returns the workflow's agent that a tool call starts.
     pub fn called_agent(&self, definition: &WorkflowDefinition) -> Option<String> {
         if self.text("/tool_name") != Some(SUBAGENT_TOOL) {
             return None;
@@ -59,7 +59,7 @@ impl HookEvent {
     }
 }
 
-/// Finds an agent of a definition, as agents' files may be named: `system-architect` is
+/// Finds an agent of a definition by the names that agents' files may have: `system-architect` is
 /// `system_architect`.
 pub fn agent_named(definition: &WorkflowDefinition, name: &str) -> Option<String> {
     let plain = |name: &str| name.trim().to_lowercase().replace(['-', ' '], "_");

@@ -1,14 +1,14 @@
-//! What tests and reviews found, for the agent that is sent back because of it.
+//! Findings of tests and reviews, for the agent that is sent back because of them.
 //!
-//! Findings are copied into the state when the report is handed in: a reviewer has one file for all
+//! Findings are copied into the state when the report is submitted: a reviewer has one file for all
 //! stages, and the next review replaces it while the reviewed agent still needs the last one.
 
 use anyhook_model::truncate::ellipsized;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Findings of one report take at most so many bytes of the state, as JSON. The state is read as a
-/// whole by every hook, and a report may have megabytes.
+/// Maximum size of the findings of one report in the state, in bytes of JSON. Every hook reads the
+/// whole state, and a report may have megabytes.
 const KEPT: usize = 16 * 1024;
 
 /// What one report found.
@@ -58,8 +58,8 @@ impl Findings {
         (!mine.items.is_empty() || mine.omitted > 0).then_some(mine)
     }
 
-    /// Returns them as a text of about `room` characters at most. What has no room in full is
-    /// listed by its title, what has no room for that is counted, and the report is named.
+    /// Returns them as a text of about `room` characters at most. Findings that do not fit in full
+    /// are listed by title, those that do not fit at all are counted, and the report is named.
     pub fn text(&self, room: usize) -> String {
         let file = self.file.as_deref().map(|file| format!(" (`{file}`)")).unwrap_or_default();
         let summary =
@@ -97,7 +97,7 @@ impl Findings {
     }
 }
 
-/// Returns what a finding is called: `B1 (p1): the total is wrong`.
+/// Returns the title of a finding: `B1 (p1): the total is wrong`.
 fn title(item: &Value) -> String {
     let text = |key: &str| item.get(key).and_then(Value::as_str);
     let title = match (item, text("title").or_else(|| text("policy"))) {
@@ -111,7 +111,7 @@ fn title(item: &Value) -> String {
     if marks.is_empty() { title } else { format!("{}: {title}", marks.join(" ")) }
 }
 
-/// Returns everything that a finding says: its title, then a line for each other member.
+/// Returns the full text of a finding: its title, then a line for each other member.
 fn whole(item: &Value) -> String {
     let mut lines = format!("\n- {}", title(item).replace('\n', "\n  "));
     let has_title = item.get("title").or_else(|| item.get("policy")).is_some();

@@ -1,4 +1,4 @@
-//! Workflows: whatever stands in their file, and whatever their agents say.
+//! Fuzz targets of workflows: any definition file, and any signals of agents.
 
 #![expect(clippy::similar_names, reason = "a state has stages")]
 
@@ -19,7 +19,7 @@ use crate::state::WorkflowState;
 use crate::vocabulary::{Decision, StageStatus};
 use anyhook_flow::fuzzing::places_are_in;
 
-/// Reads bytes as a `workflow.toml`; what can be used is begun and drawn.
+/// Reads bytes as a `workflow.toml`; a usable one is started and drawn.
 pub fn workflow_file(data: &[u8], method: &'static Method) {
     let text = String::from_utf8_lossy(data);
     let reading = read(&text, method);
@@ -46,12 +46,12 @@ pub fn workflow_file(data: &[u8], method: &'static Method) {
     mermaid(definition, Some(&state));
 }
 
-/// Returns a state as it is written down; it must have an id, which whoever begins it gives.
+/// Returns a state as it is stored; it must have an id, which the caller that starts it assigns.
 fn with_id(state: &WorkflowState) -> Value {
     WorkflowState { id: "w".to_owned(), ..state.clone() }.to_json()
 }
 
-/// Something that is said: a line of the input.
+/// An action: a line of the input.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum FuzzAction {
@@ -63,13 +63,13 @@ enum FuzzAction {
     DeployAnyway(String),
     Retry(String),
     Rollback(String),
-    /// The first agent that works ends.
+    /// The first working agent ends.
     Ends(String),
-    /// Minutes go by.
+    /// Minutes pass.
     Waits(u16),
 }
 
-/// Reads bytes as lines that are said to a workflow, one after the other.
+/// Reads bytes as lines with actions on a workflow, one after the other.
 pub fn workflow_signal(data: &[u8], method: &'static Method) {
     walk(data, method);
 }
@@ -86,7 +86,7 @@ fn walk(data: &[u8], method: &'static Method) -> WorkflowState {
         let after = match said {
             FuzzAction::Signal(signal, artifacts) => {
                 for (path, value) in &artifacts {
-                    // Every fault has a place in the value.
+                    // Every fault has a location in the value.
                     for fault in method.validate_file(path, value) {
                         let parent =
                             fault.pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
@@ -127,7 +127,7 @@ fn walk(data: &[u8], method: &'static Method) -> WorkflowState {
     state
 }
 
-/// Looks whether what became of it is a state that can be written down and read.
+/// Checks that the result is a state that can be stored and read.
 fn taken(
     before: &WorkflowState,
     after: Result<(WorkflowState, WorkflowEffects), WorkflowRefusal>,

@@ -1,4 +1,4 @@
-//! A workflow as a picture: as text for Mermaid, or drawn as SVG.
+//! Draws a workflow as a graph: as Mermaid text, or as SVG.
 
 mod layout;
 mod mermaid;
@@ -15,22 +15,22 @@ fn approval(stage: &StageDefinition) -> Option<When> {
     stage.approval.as_ref().map(|rule| rule.when)
 }
 
-/// Returns what is written at a gate: a person is asked, perhaps only in some modes.
+/// Returns the label of a gate: a person is asked, perhaps only in some modes.
 fn gate_lines(stage: &StageDefinition) -> Option<Vec<&'static str>> {
     let rule = stage.approval.as_ref()?;
     let modes = rule.modes.iter().map(|mode| mode.name());
     Some(std::iter::once("approval").chain(modes).collect())
 }
 
-/// When a review looks at stages.
+/// When a review applies to stages.
 enum Reviewed {
-    /// Whatever the risk is.
+    /// Regardless of the risk.
     Always,
-    /// At these risks.
+    /// At these risk levels.
     At(Vec<Risk>),
 }
 
-/// Returns when a review looks at which stages.
+/// Returns when a review applies to which stages.
 fn reviewed<'all>(
     definition: &'all WorkflowDefinition,
     review: &ReviewDefinition,
@@ -59,16 +59,16 @@ impl Reviewed {
     }
 }
 
-/// Where a gate is.
+/// The status of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GateStatus {
-    /// Nobody is asked yet.
+    /// No one is asked yet.
     Closed,
     /// A person is asked.
     Asked,
-    /// A person let it go on.
+    /// A person approved it.
     Open,
-    /// A person did not.
+    /// A person rejected it.
     Shut,
 }
 

@@ -1,4 +1,4 @@
-//! Workflows: stages that hand artifacts on, checked, through gates.
+//! Workflows: stages that pass on validated artifacts through gates.
 //!
 //! ```text
 //! workflow.toml ──definition──▶ WorkflowDefinition ─┐
@@ -7,20 +7,21 @@
 //! ```
 //!
 //! The rules read neither a file nor a clock: [`context`], [`definition`], [`digest`], [`event`],
-//! [`findings`], [`graph`], [`machine`], [`method`], [`refusal`], [`schemas`], [`state`], [`next_actions`],
-//! [`vocabulary`].
+//! [`findings`], [`graph`], [`machine`], [`method`], [`refusal`], [`schemas`], [`state`],
+//! [`next_actions`], [`vocabulary`].
 //!
-//! With the feature `project`, which is on unless it is turned off, there is all that is done with
-//! them in a project:
+//! The feature `project`, which is on by default, adds everything that is done with them in a
+//! project:
 //!
 //! - [`project`]: the definition and the files of a project;
-//! - [`store`], [`transaction`]: the state file, which is the truth, and every change of it;
-//! - [`submission`], [`validation`]: what an agent hands in, and what is wrong with it;
+//! - [`store`], [`transaction`]: the state file, which is authoritative, and every change of it;
+//! - [`submission`], [`validation`]: what an agent submits, and what is wrong with it;
 //! - [`briefing`]: what an agent is given, as a text;
-//! - [`documentation`], [`opinion`]: help from MCP servers, found and waited for by [`server_finder`];
-//! - [`gate`], [`question`], [`watcher`]: people are asked through the daemon;
+//! - [`documentation`], [`opinion`]: help from MCP servers, found and waited for by
+//!   [`server_finder`];
+//! - [`gate_request`], [`question`], [`watcher`]: people are asked through the daemon;
 //! - [`registry`]: the workflows of this user, over all projects;
-//! - [`supervisor`]: starts the agents, and goes on when they have handed in.
+//! - [`supervisor`]: starts the agents, and continues when they have submitted their work.
 //!
 //! All of it fails with a [`WorkflowError`](error::WorkflowError), and prints nothing.
 
@@ -55,7 +56,7 @@ pub mod documentation;
 #[cfg(feature = "project")]
 pub mod error;
 #[cfg(feature = "project")]
-pub mod gate;
+pub mod gate_request;
 #[cfg(feature = "project")]
 pub mod opinion;
 #[cfg(feature = "project")]

@@ -1,4 +1,4 @@
-//! How a workflow goes on: `(state, what happened) → (state, effects)`, or a refusal.
+//! The workflow state machine: `(state, event) → (state, effects)`, or a refusal.
 //!
 //! ```text
 //! signal ──valid?──▶ owner? ──▶ its turn? ──▶ artifacts valid? ──▶ merge ──▶ gates ──▶ next agents
@@ -7,10 +7,10 @@
 mod decide;
 mod draft;
 mod gate;
-mod lost;
 mod rules;
 mod signal;
 mod time;
+mod vanished_agents;
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ use super::vocabulary::{Asks, Mode, ReviewStatus, Risk, StageStatus, WorkflowSta
 use draft::Draft;
 
 pub use decide::{PersonDecision, abort, approve, choose, reject, retry, rollback};
-pub use lost::lost;
 pub use rules::accept_rules;
 pub use signal::{SignalSubmission, complete};
 pub use time::{late, time_limit};
+pub use vanished_agents::lost;
 
-/// What is to be done, beside writing the state down.
+/// What must be done, besides storing the state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkflowEffects {
     /// The agents to invoke.
@@ -40,7 +40,7 @@ pub struct WorkflowEffects {
     pub ask: Vec<(String, Asks)>,
     /// What happened, for the journal.
     pub told: Vec<HistoryLine>,
-    /// Nothing changed: it was known already, or nothing was due.
+    /// Nothing changed: it was already known, or nothing was due.
     pub is_unchanged: bool,
 }
 
@@ -53,14 +53,14 @@ pub struct Invocation {
     pub stage: String,
     /// For a review: the stage being reviewed.
     pub reviewed: Option<String>,
-    /// Of a review: which attempt at the stage is reviewed. Of a stage: 0.
+    /// For a review: which attempt at the stage is reviewed. For a stage: 0.
     pub round: u32,
     /// The number of this attempt.
     pub attempt: u32,
 }
 
 impl Invocation {
-    /// Returns what tells it from every other of the same run of the workflow.
+    /// Returns what distinguishes it from all others of the same run of the workflow.
     pub fn mark(&self) -> String {
         match &self.reviewed {
             Some(reviewed) => format!("{}-{reviewed}-{}-{}", self.stage, self.round, self.attempt),
@@ -69,18 +69,18 @@ impl Invocation {
     }
 }
 
-/// What a new workflow begins with.
+/// The parameters of a new workflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewWorkflow {
-    /// This run of it.
+    /// The id of this run.
     pub id: String,
-    /// How much of the system is made, if the project says so.
+    /// The mode, if the project sets it.
     pub mode: Option<Mode>,
-    /// How much harm may come of it, if the project says so.
+    /// The risk level, if the project sets it.
     pub risk: Option<Risk>,
 }
 
-/// Begins a workflow.
+/// Starts a workflow.
 pub fn start(
     definition: &WorkflowDefinition,
     start: NewWorkflow,
@@ -110,7 +110,7 @@ pub fn start(
     draft.finish()
 }
 
-/// Returns everybody who is to work now.
+/// Returns all agents that should work now.
 pub fn next(definition: &WorkflowDefinition, state: &WorkflowState) -> Vec<Invocation> {
     let mut all = Vec::new();
     for stage in &definition.stages {
@@ -139,7 +139,7 @@ pub fn next(definition: &WorkflowDefinition, state: &WorkflowState) -> Vec<Invoc
     if state.status == WorkflowStatus::Aborted { Vec::new() } else { all }
 }
 
-/// Looks whether a state can go on at all.
+/// Checks that a state can continue at all.
 fn goes_on(definition: &WorkflowDefinition, state: &WorkflowState) -> Result<(), WorkflowRefusal> {
     match state.fits(definition) {
         Some(refusal) => Err(refusal),
@@ -148,9 +148,9 @@ fn goes_on(definition: &WorkflowDefinition, state: &WorkflowState) -> Result<(),
     }
 }
 
-/// Schemas of the project's own, by the paths that the definition has.
+/// The project's own schemas, by their paths in the definition.
 pub type OwnSchemas = BTreeMap<String, ArtifactSchema>;
-/// Artifacts by their paths below the project.
+/// Artifacts by their paths relative to the project.
 pub type Artifacts = BTreeMap<String, Value>;
 
 #[cfg(test)]

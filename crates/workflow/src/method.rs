@@ -1,8 +1,8 @@
-//! A method: a workflow that comes ready-made, with the schemas of what its agents make.
+//! Methods: predefined workflows with the schemas of their agents' artifacts.
 //!
-//! It is data: a `workflow.toml` and a folder of JSON Schemas, such as those of the pack
-//! `delivery-workflow`. A project that has no `workflow.toml` of its own goes by it, and one that has
-//! may use its schemas by their names.
+//! A method is data: a `workflow.toml` and a folder of JSON Schemas, such as those of the pack
+//! `delivery-workflow`. A project without a `workflow.toml` of its own uses it, and one that has
+//! its own may use its schemas by name.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::definition::{SchemaChoice, WorkflowDefinition, read};
 use crate::schemas::{ArtifactKind, KindRow, OWN_KINDS, SchemaViolation, validate};
 
-/// A workflow that comes ready-made.
+/// A predefined workflow.
 #[derive(Debug)]
 pub struct Method {
     text: &'static str,
@@ -22,7 +22,8 @@ pub struct Method {
 }
 
 impl Method {
-    /// Takes the text of its `workflow.toml`, and the name and text of each of its schemas.
+    /// Makes a method from the text of its `workflow.toml`, and the name and text of each of its
+    /// schemas.
     pub fn new(
         text: &'static str,
         schemas: impl IntoIterator<Item = (&'static str, &'static str)>,
@@ -47,7 +48,7 @@ impl Method {
         Ok(Self::new(kept(&folder.join("workflow.toml"))?, schemas))
     }
 
-    /// Returns the text of its `workflow.toml`, as people get it to change it.
+    /// Returns the text of its `workflow.toml`, as people get it for editing.
     pub fn text(&self) -> &'static str {
         self.text
     }
@@ -57,8 +58,8 @@ impl Method {
         self.definition.get_or_init(|| read(self.text, self).definition)
     }
 
-    /// Goes through every kind of artifact that a workflow may name: those of the method, then those
-    /// that anyhook itself reads or writes.
+    /// Iterates over every kind of artifact that a workflow may name: those of the method, then
+    /// those that anyhook itself reads or writes.
     pub fn kinds(&'static self) -> impl Iterator<Item = ArtifactKind> + Clone {
         self.rows.iter().map(ArtifactKind::new).chain(OWN_KINDS.iter().copied())
     }
@@ -68,7 +69,7 @@ impl Method {
         self.kinds().find(|kind| kind.name() == name)
     }
 
-    /// Finds the kind of a file by the file's name, wherever it is.
+    /// Finds the kind of a file by its file name, in any folder.
     pub fn kind_of_file(&'static self, path: &str) -> Option<ArtifactKind> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let own = OWN_KINDS.iter().copied().find(|kind| kind.file() == name);
@@ -84,9 +85,10 @@ impl Method {
         })
     }
 
-    /// Returns everything that is wrong with a file of its workflow, known by its name.
+    /// Returns everything that is wrong with a file of its workflow, whose kind is found by its
+    /// name.
     ///
-    /// A file that has no schema is at fault: it never passes.
+    /// A file without a schema is a violation: it never passes.
     pub fn validate_file(&'static self, path: &str, value: &Value) -> Vec<SchemaViolation> {
         match self.kind_of_file(path) {
             Some(kind) => validate(kind, value),

@@ -1,14 +1,14 @@
-//! What can be done next, as commands: in every state there is at least one.
+//! Next actions as commands: every state has at least one.
 
 use super::definition::WorkflowDefinition;
 use super::machine::next;
 use super::state::{StageState, WorkflowState};
 use super::vocabulary::{Asks, QaVerdict, StageStatus, WorkflowStatus};
 
-/// Something that a person can do next.
+/// An action that a person can take next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextAction {
-    /// What comes of it.
+    /// Its effect.
     pub what: &'static str,
     /// The command.
     pub command: String,
@@ -25,7 +25,7 @@ impl NextAction {
     }
 }
 
-/// Returns what can be answered about a stage that a person is asked about.
+/// Returns the possible answers about a stage that a person is asked about.
 pub fn answers(stage: &str, asks: Asks) -> Vec<NextAction> {
     let approve = format!("approve {stage}");
     let reject = format!("reject {stage} --note WHY");
@@ -43,12 +43,12 @@ pub fn answers(stage: &str, asks: Asks) -> Vec<NextAction> {
     }
 }
 
-/// Tells whether a person has to do something about a stage that nobody is asked about.
+/// Returns whether a person has to act on a stage that has no open question.
 pub fn is_stuck(stage: &StageState) -> bool {
     matches!(stage.status, StageStatus::Blocked | StageStatus::Failed)
 }
 
-/// Returns what can be done about a stage that is blocked or failed; nothing if it is not.
+/// Returns the possible actions for a stage that is blocked or failed; otherwise none.
 pub fn out_of(name: &str, stage: &StageState) -> Vec<NextAction> {
     if !is_stuck(stage) {
         return Vec::new();
@@ -67,7 +67,7 @@ fn end(stage: &str) -> NextAction {
     NextAction::new("end the workflow", &format!("reject {stage} --abort"))
 }
 
-/// Returns everything that can be done next, the most urgent first; never nothing.
+/// Returns all possible next actions, the most urgent first; never empty.
 pub fn ways(definition: &WorkflowDefinition, state: &WorkflowState) -> Vec<NextAction> {
     let anew = NextAction::new("start a new one", "reset --all");
     match state.status {

@@ -1,7 +1,7 @@
-//! What another model thinks of an artifact: asked of an MCP server, kept in
-//! `second-opinion-review.json` for whoever approves it.
+//! Second opinions: another model's review of an artifact, fetched from an MCP server and kept in
+//! `second-opinion-review.json` for the person who approves it.
 //!
-//! It is a help: a server that is absent, slow or wrong makes a review that says so.
+//! It is a help: a server that is absent, slow or wrong results in a review that says so.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -21,14 +21,14 @@ use crate::server_finder::{self, ServerFinder};
 use crate::state::{StageState, WorkflowState};
 use crate::vocabulary::ReviewStatus;
 
-/// The server that is asked where the workflow names none.
+/// The server to ask if the workflow names none.
 const SERVER: &str = "gemini";
-/// What is larger than this no model reads with care.
+/// Maximum size of an artifact: no model reads a larger one with care.
 const LONGEST: usize = 1024 * 1024;
-/// A reviewer has so long, for all artifacts together.
+/// Time limit of a reviewer, for all artifacts together.
 pub const WITHIN: Duration = Duration::from_secs(60);
 
-/// Asks about an artifact, a path below the project, and keeps what came of it.
+/// Reviews an artifact, a path relative to the project, and keeps the result.
 pub fn review(
     project: &Project,
     servers: &dyn ServerFinder,
@@ -41,7 +41,7 @@ pub fn review(
     Ok(review)
 }
 
-/// Asks about what an agent has completed, if somebody else is to look at it and has not yet.
+/// Reviews what an agent has completed, if it needs a second opinion and has none yet.
 pub fn review_for(
     project: &Project,
     servers: &dyn ServerFinder,
@@ -72,7 +72,7 @@ pub fn review_for(
     }
 }
 
-/// Returns the latest second opinion of what an agent made; none, if the file cannot be used.
+/// Returns the latest second opinion on an agent's work; `None` if the file cannot be used.
 pub fn opinions_of(project: &Project, agent: &str) -> Option<SecondOpinion> {
     let path = project.definition.path(agent, ArtifactKind::SECOND_OPINION.file());
     let value = project.read_json(&path).ok()?;
@@ -80,16 +80,16 @@ pub fn opinions_of(project: &Project, agent: &str) -> Option<SecondOpinion> {
     serde_json::from_value(value).ok().filter(|_| is_valid)
 }
 
-/// Returns what another model says of a stage that is done; none if it was not asked since then, or
-/// about something else.
+/// Returns the second opinion on a completed stage; `None` if it was not requested since then, or
+/// is about something else.
 pub fn opinion_since(project: &Project, stage: &StageState) -> Option<SecondOpinion> {
     let review = opinions_of(project, &stage.agent)?;
     let done = Done { at: stage.completed_at?, artifacts: &stage.output_artifacts };
     done.is_meant_by(&review).then_some(review)
 }
 
-/// Returns what another model said of the work that an agent is now to do again; nothing if it was
-/// not asked, had nothing to say, or spoke of another run of the workflow.
+/// Returns the second opinion on the work that an agent must now repeat; `None` if it was not
+/// requested, had no remarks, or is about another run of the workflow.
 pub fn sent_back_with(
     project: &Project,
     state: &WorkflowState,
@@ -114,7 +114,7 @@ pub fn sent_back_with(
     (!items.is_empty()).then(|| Findings::new(&source, Some(&file), summary, items))
 }
 
-/// Returns a second opinion in lines, for whoever decides.
+/// Returns a second opinion as lines, for the person who decides.
 pub fn lines(review: &SecondOpinion) -> Vec<String> {
     let said = match (&review.verdict, &review.reason) {
         (Some(verdict), _) => verdict.words().to_owned(),
@@ -135,14 +135,15 @@ struct Done<'state> {
 }
 
 impl Done<'_> {
-    /// Tells whether a review is of this, and was made since it is there. None is of tomorrow.
+    /// Returns whether a review is about this, and was made after its completion, and not in the
+    /// future.
     fn is_meant_by(&self, review: &SecondOpinion) -> bool {
         let is_since = review.reviewed_at.is_some_and(|at| at >= self.at && at <= now());
         is_since && self.artifacts.iter().any(|artifact| review.scope.contains(artifact.as_str()))
     }
 }
 
-/// Returns the last that an agent has completed and that somebody else is to look at.
+/// Returns the last work that an agent has completed and that needs a second opinion.
 fn last_done<'state>(
     project: &Project,
     state: &'state WorkflowState,
@@ -188,7 +189,7 @@ fn ask(
     asked.unwrap_or_else(|failure| second_opinion::review(artifact, name, &Err(failure), now()))
 }
 
-/// Reads an artifact: JSON, and not too long for anybody to look at.
+/// Reads an artifact: JSON, and not too long to be reviewed.
 fn text(project: &Project, artifact: &str) -> Result<String, WorkflowError> {
     let text = project.read_text(artifact);
     let text = text.map_err(|error| WorkflowError::file(FileKind::Reviewed, artifact, error))?;
@@ -201,7 +202,7 @@ fn text(project: &Project, artifact: &str) -> Result<String, WorkflowError> {
     Ok(text)
 }
 
-/// Keeps a review as the latest, and beside the artifact if that is in the folder of an agent.
+/// Keeps a review as the latest, and next to the artifact if that is in the folder of an agent.
 fn keep(project: &Project, artifact: &str, review: &SecondOpinion) -> Result<(), WorkflowError> {
     let file = ArtifactKind::SECOND_OPINION.file();
     let _lock = project.lock()?;

@@ -1,4 +1,4 @@
-//! A project that has a workflow: its definition, and files below its root.
+//! A project that has a workflow: its definition, and the files below its root.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -17,40 +17,40 @@ use crate::machine::OwnSchemas;
 use crate::method::Method;
 use crate::schemas::{ArtifactKind, ArtifactSchema, validate};
 
-/// The file in the project's level that says how its workflow goes.
+/// The file in the project's configuration folder that defines its workflow.
 pub const FILE: &str = "workflow.toml";
-/// The file in the project's root that every agent is told of.
+/// The file in the project's root that every agent is given.
 pub const CONFIG: &str = "project-config.json";
-/// The folder of what anyhook itself writes, among the artifacts.
+/// The folder for files that anyhook itself writes, among the artifacts.
 const SYSTEM: &str = "system";
-/// No definition that people write is so large.
+/// Maximum size of a definition: people write none that is larger.
 const DEFINITION_LIMIT: u64 = 256 * 1024;
-/// No artifact that an agent can be given is so large.
+/// Maximum size of an artifact: an agent cannot be given a larger one.
 const ARTIFACT_LIMIT: u64 = 4 * 1024 * 1024;
 
-/// A project and how its workflow goes.
+/// A project and its workflow.
 #[derive(Clone, Debug)]
 pub struct Project {
     /// The project's root.
     pub root: PathBuf,
-    /// How its workflow goes.
+    /// The definition of its workflow.
     pub definition: WorkflowDefinition,
-    /// The file that says so; none if it is the one that comes with anyhook.
+    /// The file of the definition; `None` if it is the one that comes with anyhook.
     pub file: Option<PathBuf>,
     /// Its text, as it was read.
     pub text: Option<String>,
-    /// Who works on it.
+    /// The process that works on it.
     pub caller: WorkflowCaller,
 }
 
-/// The text of a definition, and what was read in it.
+/// The text of a definition, and its parsed form.
 #[derive(Debug)]
 pub struct DefinitionText {
     /// The file.
     pub file: PathBuf,
     /// Its text.
     pub text: String,
-    /// What it says.
+    /// The parsed definition.
     pub reading: ParsedDefinition,
 }
 
@@ -63,7 +63,7 @@ impl DefinitionText {
         Ok(Self { file: file.to_owned(), reading: definition::read(&text, method), text })
     }
 
-    /// Returns the project that goes by it, whether or not that can be.
+    /// Returns the project with this definition, whether or not it is usable.
     pub fn project(&self, root: PathBuf, caller: WorkflowCaller) -> Project {
         Project {
             root,
@@ -75,13 +75,13 @@ impl DefinitionText {
     }
 }
 
-/// Returns where the definition of a project is, whether or not it is there.
+/// Returns the path of a project's definition, whether or not it exists.
 pub fn definition_file(root: &Path) -> PathBuf {
     root.join(PROJECT_LEVEL).join(FILE)
 }
 
 impl Project {
-    /// Reads the project of a folder, with its own workflow, or the one that comes with anyhook.
+    /// Reads the project in a folder, with its own workflow, or the one that comes with anyhook.
     pub fn at(root: PathBuf, caller: WorkflowCaller) -> Result<Self, WorkflowError> {
         let file = definition_file(&root);
         if file.symlink_metadata().is_err() {
@@ -97,17 +97,17 @@ impl Project {
         Err(WorkflowError::Definition(Box::new(unusable)))
     }
 
-    /// Returns the folder of what anyhook itself writes.
+    /// Returns the folder for files that anyhook itself writes.
     pub fn system(&self) -> PathBuf {
         self.root.join(self.system_path(""))
     }
 
-    /// Returns the path of something that anyhook itself writes, below the project.
+    /// Returns the path of a file that anyhook itself writes, relative to the project.
     pub fn system_path(&self, name: &str) -> String {
         format!("{}/{SYSTEM}/{name}", self.definition.folder)
     }
 
-    /// Returns the project's configuration; none if there is no file.
+    /// Returns the project's configuration; `None` if there is no file.
     pub fn config(&self) -> Result<Option<Value>, WorkflowError> {
         let value = match self.read_json(CONFIG) {
             Ok(value) => value,
@@ -127,7 +127,8 @@ impl Project {
         serde_json::from_str(&text).map_err(|error| Unreadable::NotJson(error.to_string()))
     }
 
-    /// Reads a file below the project, unless it is too large. A way out of the project is none.
+    /// Reads a file below the project, unless it is too large. Paths that lead out of the project
+    /// are refused.
     pub fn read_text(&self, path: &str) -> Result<String, Unreadable> {
         let whole = self.root.join(path);
         let inner = match (fs::canonicalize(&whole), fs::canonicalize(&self.root)) {
@@ -140,7 +141,7 @@ impl Project {
         Ok(read_text(&whole, ARTIFACT_LIMIT)?)
     }
 
-    /// Makes a folder below the project. No link leads out of it.
+    /// Creates a folder below the project. No link may lead out of it.
     pub fn make_folder(&self, folder: &Path) -> Result<(), WorkflowError> {
         let there = folder.ancestors().find(|one| one.symlink_metadata().is_ok());
         let resolved = there.map_or_else(|| Ok(self.root.clone()), fs::canonicalize);
@@ -151,7 +152,7 @@ impl Project {
         fs::create_dir_all(folder).map_err(WorkflowError::at(folder))
     }
 
-    /// Writes a JSON file below the project: all of it, or nothing.
+    /// Atomically writes a JSON file below the project.
     pub fn write_json(&self, path: &str, value: &impl Serialize) -> Result<(), WorkflowError> {
         let whole = self.root.join(path);
         self.make_folder(whole.parent().unwrap_or(&self.root))?;
@@ -159,7 +160,7 @@ impl Project {
         write_whole(&whole, text.as_bytes()).map_err(WorkflowError::at(whole))
     }
 
-    /// Returns the schemas that the definition takes from files of the project.
+    /// Returns the schemas that the definition reads from files of the project.
     pub fn own_schemas(&self) -> Result<OwnSchemas, WorkflowError> {
         let mut schemas = OwnSchemas::new();
         for path in schema_files(&self.definition).map(|file| file.text.as_str()) {
@@ -197,10 +198,10 @@ fn read_text(file: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| fault("it is not UTF-8".to_owned()))
 }
 
-/// Writes a file: all of it and durably, or nothing.
+/// Atomically and durably writes a file.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    // With the permissions that any new file has here, not those of a secret.
+    // With the usual permissions of a new file here, not those of a secret.
     AtomicFile::new(path).mode(0o666).synced(true).replace(bytes)
 }

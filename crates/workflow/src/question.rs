@@ -1,4 +1,4 @@
-//! A gate as a decision of the daemon: a person is asked, wherever they are, until somebody chooses.
+//! Asks a person about a gate as a decision of the daemon, until someone chooses.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -15,26 +15,26 @@ use anyhook_socket::{Client, ClientError};
 
 use crate::caller::WorkflowCaller;
 use crate::error::WorkflowError;
-use crate::gate::StageGate;
+use crate::gate_request::StageGate;
 use crate::project::Project;
 use crate::state::WorkflowState;
 use crate::transaction::StateChange;
 
-/// How often the state file is looked at while a person is asked.
+/// How often the state file is checked while a person is asked.
 pub const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// A question without a limit is asked again after so long, which is not noticed.
+/// A question without a time limit is asked again after this time, which is not noticeable.
 const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Which daemon is asked.
+/// Which daemon to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DaemonChoice {
-    /// The one that runs, or one that is started for it.
+    /// The running one, or one that is started for it.
     Started,
-    /// The one that runs.
+    /// The running one.
     AsItIs,
 }
 
-/// A daemon that is started again is there within this time.
+/// How long a restarted daemon may take to come back.
 const COMES_BACK: Duration = Duration::from_secs(15);
 
 /// A question that is being asked. It is withdrawn when dropped.
@@ -43,12 +43,12 @@ pub struct OpenQuestion {
     /// What is asked.
     pub gate: StageGate,
     answer: Receiver<Result<Option<Resolution>, WorkflowError>>,
-    /// The caller sees that this is gone.
+    /// The asking thread detects that this end is closed.
     _withdrawn: UnixStream,
 }
 
 impl OpenQuestion {
-    /// Asks a person, for so long at most.
+    /// Asks a person, for at most `limit`.
     pub fn ask(
         gate: &StageGate,
         caller: &WorkflowCaller,
@@ -57,8 +57,8 @@ impl OpenQuestion {
         Self::with(gate, caller, limit, DaemonChoice::Started)
     }
 
-    /// Asks a person for as long as the daemon that runs goes on. Another one is not started: a
-    /// person may have stopped it.
+    /// Asks a person for as long as the running daemon lives. Another one is not started: a person
+    /// may have stopped it.
     pub fn hold(gate: &StageGate, caller: &WorkflowCaller) -> Result<Self, WorkflowError> {
         Self::with(gate, caller, None, DaemonChoice::AsItIs)
     }
@@ -74,7 +74,7 @@ impl OpenQuestion {
         let (sender, answer) = mpsc::channel();
         let (asked, around) = (gate.clone(), caller.clone());
         thread::Builder::new().spawn(move || {
-            // A caller that does not wait any more needs no answer.
+            // A caller that no longer waits needs no answer.
             let _ = sender.send(ask(&asked, &around, limit, daemon, &theirs));
         })?;
         Ok(Self { gate: gate.clone(), answer, _withdrawn: ours })
@@ -89,7 +89,7 @@ impl OpenQuestion {
     }
 }
 
-/// Asks until somebody chooses, the time is over or the question is withdrawn.
+/// Asks until someone chooses, the time is over or the question is withdrawn.
 fn ask(
     gate: &StageGate,
     caller: &WorkflowCaller,
@@ -119,10 +119,10 @@ fn ask(
             Ok(resolution) if resolution.ending == ApprovalEnding::Chosen => {
                 return Ok(Some(resolution));
             }
-            // Whoever asked it before us is gone, and it is still to be decided.
+            // The process that asked it before us is gone, and it still has to be decided.
             Ok(_) => time += 1,
             Err(ClientError::NoAnswer) => {}
-            // It may come back, and then it still knows what was asked.
+            // It may come back, and it still knows the question when it does.
             Err(error)
                 if error.may_pass()
                     && (daemon == DaemonChoice::Started || seen.elapsed() < COMES_BACK) => {}
@@ -134,7 +134,7 @@ fn ask(
     }
 }
 
-/// Waits a moment; tells whether the question was withdrawn.
+/// Waits a moment; returns whether the question was withdrawn.
 fn is_withdrawn(line: &mut &UnixStream) -> bool {
     match line.read_exact(&mut [0]) {
         Ok(()) => true,
@@ -145,10 +145,10 @@ fn is_withdrawn(line: &mut &UnixStream) -> bool {
     }
 }
 
-/// What has become of a stage that a person was asked about.
+/// The result for a stage that a person was asked about.
 #[derive(Debug)]
 pub enum GateResult {
-    /// It was decided elsewhere, or is not asked about.
+    /// It was decided elsewhere, or there is no question about it.
     Elsewhere(WorkflowState),
     /// The person's answer was applied.
     Here(StateChange),
@@ -156,7 +156,7 @@ pub enum GateResult {
     NotInTime,
 }
 
-/// Waits until a person has decided about a stage, through the daemon or by `anyhook workflow
+/// Waits until a person has decided about a stage, through the daemon or with `anyhook workflow
 /// approve`.
 pub fn wait_for_person(
     project: &Project,

@@ -1,4 +1,4 @@
-//! Why something was not done. The state is as it was.
+//! Refusals: why the rules do not allow something. The state is unchanged.
 
 use super::next_actions::NextAction;
 use super::schemas::SchemaViolation;
@@ -7,27 +7,27 @@ use super::vocabulary::{Mode, StageStatus, WorkflowStatus};
 /// What is wrong with an artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArtifactDefect {
-    /// It is said to be there, and is not.
+    /// It is named, but does not exist.
     Absent,
-    /// It is not what it must be.
+    /// It does not match its schema.
     Faults(Vec<SchemaViolation>),
 }
 
-/// Why something was not done.
+/// Why the rules do not allow something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkflowRefusal {
     /// The state belongs to another definition, with other stages or reviews.
     #[error("the state does not match the workflow: {0}")]
     OtherDefinition(String),
-    /// The state goes by other rules.
+    /// The state follows other rules.
     #[error(
         "the state does not match the workflow: its stages, gates or rules have changed since it began"
     )]
     OtherRules,
-    /// Nothing comes any more.
+    /// The workflow is over.
     #[error("the workflow is {}", .0.name())]
     Over(WorkflowStatus),
-    /// The signal is not what a signal must be.
+    /// The signal does not match its schema.
     #[error("the signal is not valid:{}", lines(.0))]
     Signal(Vec<SchemaViolation>),
     /// There is no such stage or review.
@@ -35,17 +35,17 @@ pub enum WorkflowRefusal {
     UnknownStage {
         /// What was named.
         name: String,
-        /// Those that there are.
+        /// The existing ones.
         known: Vec<String>,
     },
-    /// Somebody else owns it.
+    /// Another agent owns it.
     #[error("`{stage}` belongs to `{owner}`, not to `{agent}`")]
     NotOwner {
         /// The stage or review.
         stage: String,
-        /// Whose it is.
+        /// The agent that owns it.
         owner: String,
-        /// Who said it is done.
+        /// The agent that signalled.
         agent: String,
     },
     /// It is not its turn.
@@ -55,15 +55,15 @@ pub enum WorkflowRefusal {
         stage: String,
         /// Its status.
         status: StageStatus,
-        /// The workflow's status.
+        /// The current stages.
         current: Vec<String>,
     },
-    /// Nobody asked for that review.
+    /// No one requested that review.
     #[error("`{review}`{} was not requested", .stage.as_ref().map(|stage| format!(" of `{stage}`")).unwrap_or_default())]
     NotAsked {
         /// The review.
         review: String,
-        /// The stage it is said to be of.
+        /// The stage it names.
         stage: Option<String>,
     },
     /// The review is about another stage.
@@ -71,12 +71,12 @@ pub enum WorkflowRefusal {
     OtherStage {
         /// The review.
         review: String,
-        /// The stage that is to be reviewed.
+        /// The stage to review.
         asked: String,
-        /// The stage it says.
+        /// The stage it names.
         told: String,
     },
-    /// Nothing says what it must be.
+    /// There is no schema for an artifact.
     #[error("there is no schema for `{path}`: `{stage}` has no such artifact")]
     NoSchema {
         /// The stage or review.
@@ -84,7 +84,7 @@ pub enum WorkflowRefusal {
         /// The artifact.
         path: String,
     },
-    /// An artifact that the stage must make is not among those it made.
+    /// A required artifact of the stage is missing.
     #[error("`{stage}` is incomplete without `{path}`")]
     MissingArtifact {
         /// The stage or review.
@@ -92,7 +92,7 @@ pub enum WorkflowRefusal {
         /// The artifact.
         path: String,
     },
-    /// Artifacts are not what they must be: all that is wrong with each.
+    /// Artifacts are invalid: everything that is wrong with each.
     #[error("{}", artifacts(.0))]
     Artifacts(Vec<(String, ArtifactDefect)>),
     /// An artifact is for another mode.
@@ -100,38 +100,38 @@ pub enum WorkflowRefusal {
     OtherMode {
         /// The artifact.
         path: String,
-        /// What it says.
+        /// The mode it names.
         told: Mode,
-        /// What it is.
+        /// The mode of the workflow.
         mode: Mode,
     },
-    /// Nobody has said the mode.
+    /// No one has set the mode.
     #[error("the execution mode is not set")]
     NoMode,
-    /// The agent that is said to come next cannot.
+    /// The agent that is named as next cannot come next.
     #[error("`{agent}` cannot come after `{stage}`")]
     NotNext {
         /// The agent.
         agent: String,
         /// After which stage.
         stage: String,
-        /// Who can.
+        /// The agents that can.
         possible: Vec<String>,
     },
     /// A review has no verdict.
     #[error("`{0}` has no verdict")]
     NoVerdict(String),
-    /// A deployment is said to be done that was in vain.
+    /// A deployment that failed is reported as done.
     #[error("`{path}` says `{told}`, but the signal says that `{stage}` is done")]
     NotDeployed {
         /// The stage.
         stage: String,
         /// The report.
         path: String,
-        /// What it says.
+        /// The status it reports.
         told: String,
     },
-    /// Tests are said to approve what they found bad bugs in.
+    /// Tests approve although they found blocking bugs.
     #[error("`{path}` says `approve`, but these bugs are open: {}", .bugs.join(", "))]
     OpenBugs {
         /// The report.
@@ -139,7 +139,7 @@ pub enum WorkflowRefusal {
         /// The bugs.
         bugs: Vec<String>,
     },
-    /// Nobody is asked that about the stage.
+    /// There is no such question about the stage.
     #[error("`{stage}` has nothing {what}; it is {}", .status.name())]
     NothingAsked {
         /// What was answered.
@@ -151,14 +151,14 @@ pub enum WorkflowRefusal {
         /// What can be done about it instead.
         ways: Vec<NextAction>,
     },
-    /// There is nobody who decides.
+    /// There is no one who decides.
     #[error("missing the name of the person who decides")]
     Nobody,
 }
 
 impl WorkflowRefusal {
-    /// Tells whether it is about artifacts, and not about what the signal says: who, which stage, who
-    /// comes next.
+    /// Returns whether it is about artifacts, and not about the signal itself: the agent, the
+    /// stage, the next agents.
     pub fn is_about_artifacts(&self) -> bool {
         matches!(self, Self::Artifacts(_) | Self::MissingArtifact { .. } | Self::NoSchema { .. })
     }

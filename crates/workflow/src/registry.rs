@@ -1,7 +1,7 @@
-//! The workflows that this user has run, over all projects: a small file for each in the state
-//! folder, written whenever a workflow's state is.
+//! Registry of the workflows that this user has run, over all projects: a small file for each in
+//! the state folder, written whenever a workflow's state is.
 //!
-//! It only says where to look. Where a workflow is, its project's state file says.
+//! It only says where to look. The status of a workflow is in its project's state file.
 
 use std::fs::{self, DirBuilder};
 use std::io::Read;
@@ -21,10 +21,10 @@ use crate::error::WorkflowError;
 use crate::project::Project;
 use crate::state::WorkflowState;
 
-/// A project that is gone for so long is forgotten.
+/// A project that has been gone for this long is forgotten.
 const FORGOTTEN: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// No entry is so large.
+/// Maximum size of an entry.
 const ENTRY_LIMIT: u64 = 64 * 1024;
 
 /// A workflow, as it was when its state was last written.
@@ -34,14 +34,14 @@ pub struct RegistryEntry {
     pub project: PathBuf,
     /// The workflow's name.
     pub workflow: String,
-    /// This run of it.
+    /// The id of this run.
     pub id: String,
-    /// Where it was.
+    /// Its status.
     pub status: String,
-    /// In which mode.
+    /// Its mode.
     #[serde(default)]
     pub execution_mode: Option<String>,
-    /// At which stage.
+    /// Its current stage.
     #[serde(default)]
     pub stage: Option<String>,
     /// When it happened.
@@ -53,9 +53,10 @@ pub(crate) fn folder(caller: &WorkflowCaller) -> Option<PathBuf> {
     Some(StateDir::new(caller.places.state.as_ref()?).workflows())
 }
 
-/// Remembers a workflow whose state was written.
+/// Records a workflow whose state was written.
 ///
-/// Nothing depends on it that must not fail: an agent's sandbox may forbid to write there.
+/// Errors are ignored, and nothing critical depends on it: an agent's sandbox may forbid writing
+/// there.
 pub(crate) fn remember(project: &Project, state: &WorkflowState) {
     let Some(folder) = folder(&project.caller) else { return };
     let root = fs::canonicalize(&project.root).unwrap_or_else(|_| project.root.clone());
@@ -76,7 +77,7 @@ fn write(folder: &Path, entry: &RegistryEntry) -> std::io::Result<()> {
     AtomicFile::new(&file_of(folder, &entry.project)).replace(&serde_json::to_vec(entry)?)
 }
 
-/// Makes the folder, for the user alone.
+/// Creates the folder, accessible only to the user.
 pub(crate) fn make(folder: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
@@ -86,7 +87,7 @@ fn file_of(folder: &Path, project: &Path) -> PathBuf {
     folder.join(format!("{}.json", digest.get(..16).unwrap_or(&digest)))
 }
 
-/// Returns every workflow that is remembered. Files that are not entries are passed over.
+/// Returns every recorded workflow. Files that are not entries are skipped.
 pub fn all(caller: &WorkflowCaller) -> Vec<RegistryEntry> {
     let Some(folder) = folder(caller) else { return Vec::new() };
     let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
@@ -100,21 +101,21 @@ pub fn all(caller: &WorkflowCaller) -> Vec<RegistryEntry> {
     entries
 }
 
-/// A workflow that is remembered, as it is now.
+/// A recorded workflow, as it is now.
 #[derive(Debug)]
 pub struct ListedEntry {
     /// As it was when its state was last written.
     pub entry: RegistryEntry,
-    /// As it is.
+    /// Its current status.
     pub now: EntryStatus,
 }
 
-/// What there is of a workflow that is remembered.
+/// The current status of a recorded workflow.
 #[derive(Debug)]
 pub enum EntryStatus {
-    /// Its project, and where it is.
+    /// Its project, and its state.
     There(Box<(Project, WorkflowState)>),
-    /// The project is not there, or has no workflow any more.
+    /// The project does not exist, or has no workflow any more.
     Gone,
     /// It cannot be read.
     Unreadable(WorkflowError),

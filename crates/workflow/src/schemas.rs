@@ -1,5 +1,5 @@
-//! What artifacts must be: a JSON Schema for every kind, and what is wrong with one that does not
-//! keep to it.
+//! JSON Schemas of artifacts: one for every kind, and the violations of an artifact that does not
+//! match it.
 
 mod violation;
 
@@ -23,7 +23,7 @@ pub struct KindRow {
     pub name: &'static str,
     /// Its JSON Schema.
     pub text: &'static str,
-    /// The file that anyhook knows it by; of other kinds the workflow says it.
+    /// The file name that anyhook knows it by; for other kinds the workflow defines it.
     pub file: Option<&'static str>,
 }
 
@@ -56,7 +56,7 @@ kinds! {
 }
 
 impl ArtifactKind {
-    /// Makes a kind of a method.
+    /// Makes a kind for a method.
     pub(crate) fn new(row: &'static KindRow) -> Self {
         Self(row)
     }
@@ -71,8 +71,8 @@ impl ArtifactKind {
         self.0.text
     }
 
-    /// Returns the name of the file that anyhook knows it by; of a kind of a method, which has none,
-    /// the kind's name.
+    /// Returns the file name that anyhook knows it by; for a kind of a method, which has none, the
+    /// kind's name.
     pub fn file(self) -> &'static str {
         self.0.file.unwrap_or(self.0.name)
     }
@@ -95,34 +95,34 @@ impl fmt::Display for ArtifactKind {
 /// A schema that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
-    /// It is no JSON.
+    /// It is not JSON.
     #[error("the schema is not valid JSON: {0}")]
     Json(String),
-    /// It is JSON, but no schema, or refers to what is not in it.
+    /// It is JSON, but not a schema, or refers to something that is not in it.
     #[error("{0}")]
     Schema(String),
 }
 
-/// A JSON Schema that is ready to be used.
+/// A compiled JSON Schema.
 #[derive(Clone, Debug)]
 pub struct ArtifactSchema(Validator);
 
 impl ArtifactSchema {
-    /// Takes a JSON Schema, draft-07 or later. All of it must be in its text: nothing is fetched.
+    /// Compiles a JSON Schema, draft-07 or later. It must be self-contained: nothing is fetched.
     pub fn new(text: &str) -> Result<Self, SchemaError> {
         let value: Value =
             serde_json::from_str(text).map_err(|error| SchemaError::Json(error.to_string()))?;
         jsonschema::options()
             .offline()
             .should_validate_formats(true)
-            // In linear time, whatever the expression is.
+            // Linear time, whatever the expression is.
             .with_pattern_options(PatternOptions::regex())
             .build(&value)
             .map(Self)
             .map_err(|error| SchemaError::Schema(error.to_string()))
     }
 
-    /// Returns everything that is wrong with a value, by place.
+    /// Returns everything that is wrong with a value, by location.
     pub fn validate(&self, value: &Value) -> Vec<SchemaViolation> {
         let mut faults: Vec<SchemaViolation> =
             self.0.iter_errors(value).flat_map(|error| violation::faults(&error)).collect();
@@ -132,11 +132,11 @@ impl ArtifactSchema {
     }
 }
 
-/// Schemas that were needed, by their texts: a hook needs one or two, and getting one ready takes
+/// Cache of compiled schemas, by their texts: a hook needs one or two, and compiling one takes
 /// time.
 static READY: LazyLock<Mutex<ReadySchemas>> = LazyLock::new(Mutex::default);
 
-/// A schema that cannot be read is none.
+/// `None` for a schema that cannot be read.
 type ReadySchemas = HashMap<&'static str, Option<Arc<ArtifactSchema>>>;
 
 fn ready(kind: ArtifactKind) -> Option<Arc<ArtifactSchema>> {
@@ -145,7 +145,7 @@ fn ready(kind: ArtifactKind) -> Option<Arc<ArtifactSchema>> {
     schema.or_insert_with(|| ArtifactSchema::new(kind.text()).ok().map(Arc::new)).clone()
 }
 
-/// Returns everything that is wrong with an artifact of a kind; nothing, if it is as it must be.
+/// Returns everything that is wrong with an artifact of a kind; empty if it is valid.
 pub fn validate(kind: ArtifactKind, value: &Value) -> Vec<SchemaViolation> {
     match ready(kind) {
         Some(schema) => schema.validate(value),

@@ -1,18 +1,18 @@
-//! Help from MCP servers: how they are found and waited for, which the caller decides.
+//! Finding MCP servers and waiting for them, which the caller implements.
 
 use anyhook_mcp::{Server, ServerFailure, SessionLimits, StopHandle};
 
 /// Finds MCP servers, and waits for them.
 pub trait ServerFinder {
-    /// Finds a server by its name, in the files that count.
+    /// Finds a server by its name, in the configuration files that apply.
     fn find(&self, name: &str) -> Result<Server, ServerFailure>;
 
-    /// Does what a server with this name is asked for. It may take long: who waits can be told so,
-    /// and can end it by `stop`.
+    /// Runs a request to the server with this name. It may take long: the implementation can show
+    /// that to the user, and can end it through `stop`.
     fn wait(&self, name: &str, stop: &StopHandle, work: &mut (dyn FnMut() + Send));
 }
 
-/// Asks a server within limits that the caller can end early.
+/// Queries a server within limits; the caller can end it early.
 pub(crate) fn ask<T: Send>(
     servers: &dyn ServerFinder,
     name: &str,

@@ -1,4 +1,4 @@
-//! The sessions of agents that a supervisor has started: they end when the work is handed in.
+//! Sessions of agents that a supervisor has started: they end when the work is submitted.
 
 use anyhook_engine::journal::Journal;
 use anyhook_engine::settings::Settings;
@@ -10,8 +10,8 @@ use anyhook_model::{BusEvent, Record};
 use crate::caller::WorkflowCaller;
 use crate::error::WorkflowError;
 
-/// Says that the agent of a session is done, as the agent itself might by `anyhook emit`: the daemon
-/// ends the session.
+/// Signals that the agent of a session is done, as the agent itself might with `anyhook emit`: the
+/// daemon ends the session.
 pub(crate) fn end(session: &str, caller: &WorkflowCaller) -> Result<(), WorkflowError> {
     let state = caller.places.state.as_deref().ok_or(WorkflowError::NoJournal)?;
     Engine::new(caller.places.clone()).journal(vec![end_of(session, caller)]).map_err(|error| {
@@ -20,9 +20,10 @@ pub(crate) fn end(session: &str, caller: &WorkflowCaller) -> Result<(), Workflow
     })
 }
 
-/// Returns the record that ends the caller's session, if that was started for what `agent` hands in.
+/// Returns the record that ends the caller's session, if that was started for the work that `agent`
+/// submits.
 ///
-/// The supervisor would find out, too, but a moment later: an agent that rests meanwhile would be
+/// The supervisor would notice, too, but a moment later: an agent that rests meanwhile would be
 /// told that something is missing.
 pub(crate) fn end_of_own(agent: &str, caller: &WorkflowCaller) -> Option<Record> {
     let session = caller.session.as_deref()?;

@@ -1,4 +1,4 @@
-//! Where a workflow is: what `workflow-state.json` says.
+//! Workflow state: the contents of `workflow-state.json`.
 
 use std::collections::BTreeMap;
 
@@ -20,18 +20,18 @@ use super::vocabulary::{
 /// 1: the first.
 pub const STATE_VERSION: u32 = 1;
 
-/// Where a workflow is.
+/// The state of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkflowState {
     /// The version of the format.
     pub version: u32,
     /// The workflow's name.
     pub workflow: String,
-    /// This run of it.
+    /// The id of this run.
     pub id: String,
     /// Incremented with every change.
     pub revision: u64,
-    /// The digest of the rules by which it goes; none if they may be any.
+    /// The digest of the rules it follows; `None` if any rules are accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<String>,
     /// Its status.
@@ -40,7 +40,7 @@ pub struct WorkflowState {
     pub execution_mode: Option<Mode>,
     /// The current stage, or the first of several parallel ones.
     pub current_stage: Option<String>,
-    /// All stages that are worked on, or whose gate they have not passed.
+    /// All stages that are worked on, or have not passed their gate.
     pub active_stages: Vec<String>,
     /// The stage that waits for a person.
     pub paused_at: Option<String>,
@@ -61,11 +61,11 @@ pub struct WorkflowState {
 /// The basis for required reviews.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SafetyAndGovernance {
-    /// How much harm may come of it; none until somebody says so.
+    /// The risk level; `None` until someone sets it.
     pub risk_level: Option<Risk>,
 }
 
-/// Where a stage is.
+/// The state of a stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageState {
     /// Its status.
@@ -84,9 +84,9 @@ pub struct StageState {
     pub completed_at: Option<Timestamp>,
     /// When it passed its gate; later stages cannot start before that.
     pub passed_at: Option<Timestamp>,
-    /// What it made: paths below the project.
+    /// Its artifacts: paths relative to the project.
     pub output_artifacts: Vec<String>,
-    /// The digest of each of them as it was then.
+    /// The digest of each artifact at the time of completion.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub artifact_digests: BTreeMap<String, String>,
     /// Warnings for the next agent.
@@ -111,13 +111,13 @@ pub struct StageState {
     /// The open bugs that the tests found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bugs: Option<Findings>,
-    /// What is to be done again if bugs are to be mended.
+    /// The stages to repeat if bugs are to be fixed.
     pub fix_stages: Vec<String>,
     /// Its reviews, by name.
     pub reviews: BTreeMap<String, ReviewState>,
 }
 
-/// Where a review is.
+/// The state of a review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewState {
     /// Its status.
@@ -126,7 +126,7 @@ pub struct ReviewState {
     pub agent: String,
     /// How often the review was requested.
     pub attempts: u32,
-    /// When the reviewer was asked, the last time.
+    /// When the reviewer was last asked.
     pub started_at: Option<Timestamp>,
     /// The reviewer's verdict.
     pub verdict: Option<Verdict>,
@@ -135,19 +135,19 @@ pub struct ReviewState {
     /// What the reviewer found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub findings: Option<Findings>,
-    /// The reviews: paths below the project.
+    /// Its artifacts: paths relative to the project.
     pub output_artifacts: Vec<String>,
-    /// The digest of each of them as it was then.
+    /// The digest of each artifact at the time of the verdict.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub artifact_digests: BTreeMap<String, String>,
-    /// When there was a verdict.
+    /// When the verdict was given.
     pub reviewed_at: Option<Timestamp>,
 }
 
 /// What a person decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedDecision {
-    /// What.
+    /// The decision.
     pub decision: Decision,
     /// Who did it.
     pub by: String,
@@ -181,7 +181,7 @@ impl HistoryLine {
         format!("{stage}{}", self.sentence_without_stage())
     }
 
-    /// As [`sentence`](Self::sentence), without where it was.
+    /// Like [`sentence`](Self::sentence), without the stage.
     pub fn sentence_without_stage(&self) -> String {
         let by = self.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
         let note = self.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
@@ -190,7 +190,7 @@ impl HistoryLine {
 }
 
 impl StageState {
-    /// Makes a stage whose turn has not come.
+    /// Makes the state of a stage whose turn has not come.
     pub(super) fn new(stage: &StageDefinition) -> Self {
         Self {
             status: StageStatus::Pending,
@@ -218,7 +218,7 @@ impl StageState {
         }
     }
 
-    /// Forgets all that came of it, but not how often it was tried, nor why it was sent back.
+    /// Clears all results, but not the number of attempts, nor why it was sent back.
     pub(super) fn clear(&mut self, status: StageStatus) {
         let Self { agent, attempts, failures, rollbacks, .. } = &*self;
         let (agent, attempts, failures, rollbacks) =
@@ -229,37 +229,37 @@ impl StageState {
         *self = Self { status, agent, attempts, failures, rollbacks, feedback, findings, ..fresh };
     }
 
-    /// Returns what its reviewers found that is not plainly good.
+    /// Returns the findings of its reviewers, except those of plain approvals.
     pub(super) fn review_findings(&self) -> Vec<Findings> {
         let reviews = self.reviews.values();
         let reviews = reviews.filter(|one| one.verdict != Some(Verdict::Approve));
         reviews.filter_map(|one| one.findings.clone()).collect()
     }
 
-    /// Tells whether its artifacts are there.
+    /// Returns whether its artifacts exist.
     pub fn is_completed(&self) -> bool {
         matches!(self.status, StageStatus::Completed | StageStatus::CompletedWithWarnings)
     }
 
-    /// Tells whether what comes after it may begin.
+    /// Returns whether its successors may start.
     pub fn is_passed(&self) -> bool {
         self.status == StageStatus::Skipped || (self.is_completed() && self.passed_at.is_some())
     }
 
-    /// Tells whether an artifact is another than when it was completed. Of one without a digest
-    /// nobody knows.
+    /// Returns whether an artifact has changed since the stage was completed. Without a digest that
+    /// is unknown.
     pub fn has_changed(&self, path: &str, value: &Value) -> bool {
         self.artifact_digests.get(path).is_some_and(|known| *known != digest(value))
     }
 
-    /// Tells whether its artifacts are there, and somebody has still to say something about them.
+    /// Returns whether its artifacts exist, but its gate has not been passed.
     pub fn is_at_gate(&self) -> bool {
         self.is_completed() && self.passed_at.is_none()
     }
 }
 
 impl WorkflowState {
-    /// Reads a state; says everything that is wrong with it.
+    /// Reads a state; returns everything that is wrong with it.
     pub fn read(value: &Value) -> Result<Self, Vec<SchemaViolation>> {
         let faults = validate(ArtifactKind::STATE, value);
         if !faults.is_empty() {
@@ -269,17 +269,17 @@ impl WorkflowState {
             .map_err(|error| vec![SchemaViolation::new("", error.to_string())])
     }
 
-    /// Returns it as it is written down.
+    /// Returns it as it is stored.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// Returns the risk that counts: what nobody has told is unknown.
+    /// Returns the effective risk: unknown if no one has set it.
     pub fn risk(&self) -> Risk {
         self.safety_and_governance.risk_level.unwrap_or(Risk::Unknown)
     }
 
-    /// Says what keeps it from being a state of a definition, which may have changed since.
+    /// Returns why it is not a state of a definition, which may have changed since.
     pub fn fits(&self, definition: &WorkflowDefinition) -> Option<WorkflowRefusal> {
         let is_other = || self.rules.as_ref().is_some_and(|known| *known != rules(definition));
         match self.names_fit(definition) {
@@ -288,7 +288,8 @@ impl WorkflowState {
         }
     }
 
-    /// Says which stage or review keeps it from being a state of a definition, whatever its rules.
+    /// Returns which stage or review keeps it from being a state of a definition, regardless of its
+    /// rules.
     pub(super) fn names_fit(&self, definition: &WorkflowDefinition) -> Option<String> {
         let is_there = |name: &String| definition.stage(name).is_some();
         if let Some(name) = self.stages.keys().find(|name| !is_there(name)) {

@@ -1,10 +1,11 @@
-//! The state file: the truth about a workflow.
+//! The workflow state file, which is authoritative.
 //!
-//! A process that changes it holds a lock from reading to writing, so that two completions at once
-//! lose nothing. It is replaced atomically; the state before the last change stays next to it, as a
-//! way back. One that cannot be read is refused: no guess becomes the truth.
+//! A process that changes it holds a lock from reading to writing, so that two concurrent
+//! completions lose nothing. It is replaced atomically; the state before the last change is kept
+//! next to it, so that it can be restored. A file that cannot be read is refused: nothing is
+//! guessed.
 //!
-//! It is a file of the project and not the daemon's: agents hand in from sandboxes that may not
+//! It is a file of the project and not the daemon's: agents submit from sandboxes that may not
 //! reach a socket, and it moves with the artifacts it is about.
 
 use std::fs::{self, File, TryLockError};
@@ -24,11 +25,11 @@ use crate::state::WorkflowState;
 
 /// The lock is held only for as long as it takes to read some files and to write one.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How often a process that waits for the lock tries to get it.
+/// How often a process that waits for the lock retries.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Every point at which a test may end the process while a state is written. A test compares it with
-/// the calls below.
+/// Every point at which a test may kill the process while a state is written. A test compares it
+/// with the calls below.
 pub const FAULT_POINTS: &[&str] =
     &["workflow.state.begun", "workflow.state.kept", "workflow.state.written"];
 
@@ -43,7 +44,7 @@ impl Project {
         self.system().join("workflow-state.previous.json")
     }
 
-    /// Reads the state; none if the workflow was not begun.
+    /// Reads the state; `None` if the workflow was not started.
     pub fn state(&self) -> Result<Option<WorkflowState>, WorkflowError> {
         self.read_state(&self.state_file(), FileKind::State)
     }
@@ -69,24 +70,24 @@ impl Project {
             .map_err(|faults| WorkflowError::file(kind, &path, FileError::Invalid(faults)))
     }
 
-    /// Reads the state of a workflow that was begun and goes by the rules of its definition.
+    /// Reads the state of a workflow that was started and follows the rules of its definition.
     pub fn begun(&self) -> Result<WorkflowState, WorkflowError> {
         let state = self.state()?.ok_or(WorkflowError::NotBegun)?;
         self.check_fit(&state)?;
         Ok(state)
     }
 
-    /// Looks whether a state goes by the rules of the definition.
+    /// Checks that a state follows the rules of the definition.
     pub(crate) fn check_fit(&self, state: &WorkflowState) -> Result<(), WorkflowError> {
         state.fits(&self.definition).map_or(Ok(()), |refusal| Err(refusal.into()))
     }
 
-    /// Holds the lock of the state until it is dropped.
+    /// Locks the state; the lock is held until the file is dropped.
     pub(crate) fn lock(&self) -> Result<File, WorkflowError> {
         let folder = self.system();
         self.make_folder(&folder)?;
         let path = folder.join(".workflow-state.lock");
-        // The folder is the project's: what is in the lock's place may be anything.
+        // The folder is the project's: anything may be in place of the lock file.
         let file = open_regular(&path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)
             .map_err(|error| WorkflowError::LockUnusable { path: path.clone(), error })?;
         match lock_within(TIMEOUT, LOOK_EVERY, || file.try_lock()) {
@@ -109,8 +110,8 @@ impl Project {
         Ok(())
     }
 
-    /// Copies the state that is there to the file of the state before. At any time one of both is
-    /// whole.
+    /// Copies the current state to the file of the previous state. At any time one of the two is
+    /// complete.
     fn keep_previous(&self) -> Result<(), WorkflowError> {
         let (file, previous) = (self.state_file(), self.previous_file());
         let Ok(bytes) = fs::read(&file) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! What an agent hands in: a signal, and the artifacts that it names.
+//! What an agent submits: a signal, and the artifacts that it names.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ use crate::refusal::{ArtifactDefect, WorkflowRefusal};
 use crate::schemas::{ArtifactKind, SchemaViolation};
 use crate::state::WorkflowState;
 
-/// A signal with all that belongs to it, as it was on the disk.
+/// A signal with its artifacts, as read from disk.
 #[derive(Debug)]
 pub(crate) struct LoadedSubmission {
     signal: Value,
     artifacts: Artifacts,
-    /// What is there and cannot be read.
+    /// Artifacts that exist but cannot be read.
     unreadable: BTreeMap<String, Vec<SchemaViolation>>,
     schemas: OwnSchemas,
 }
 
 impl LoadedSubmission {
-    /// Reads the artifacts that the signal's stage makes, whether or not the signal names them.
+    /// Reads the artifacts of the signal's stage, whether or not the signal names them.
     pub(crate) fn read(project: &Project, signal: Value) -> Result<Self, WorkflowError> {
         let text = |name: &str| signal.get(name).and_then(Value::as_str).unwrap_or_default();
         let made = artifacts_of(&project.definition, text("stage"));
@@ -44,7 +44,7 @@ impl LoadedSubmission {
         Ok(Self { artifacts, unreadable, schemas: project.own_schemas()?, signal })
     }
 
-    /// Says what becomes of a state with it. Nothing is written.
+    /// Applies it to a state. Nothing is written.
     pub(crate) fn complete(
         &self,
         definition: &WorkflowDefinition,
@@ -58,8 +58,7 @@ impl LoadedSubmission {
             SignalSubmission { signal, artifacts, schemas, at },
         );
         completed.map_err(|refusal| match refusal {
-            // For the machine, an artifact that cannot be read is absent; what is wrong with it is
-            // known here.
+            // To the machine, an unreadable artifact is absent; the actual reason is known here.
             WorkflowRefusal::Artifacts(wrong) => {
                 let known = |(path, wrong): (String, ArtifactDefect)| {
                     let why = unreadable.get(&path).cloned().map(ArtifactDefect::Faults);
@@ -72,7 +71,7 @@ impl LoadedSubmission {
     }
 }
 
-/// Returns what a stage or a review makes.
+/// Returns the artifacts of a stage or a review.
 fn artifacts_of<'all>(
     definition: &'all WorkflowDefinition,
     name: &str,
@@ -83,7 +82,7 @@ fn artifacts_of<'all>(
 }
 
 impl Project {
-    /// Returns where an agent's signal is, below the project.
+    /// Returns the path of an agent's signal, relative to the project.
     pub fn signal_path(&self, agent: &str) -> String {
         self.definition.path(agent, ArtifactKind::SIGNAL.file())
     }
@@ -94,8 +93,8 @@ impl Project {
         self.read_json(&path).map_err(|error| WorkflowError::file(FileKind::Other, &path, error))
     }
 
-    /// Says what is wrong with what an agent would hand in now. Nothing is written, and nothing is
-    /// wrong if it is not its turn.
+    /// Checks what an agent would submit now. Nothing is written, and there is no error if it is
+    /// not its turn.
     pub fn check_submission_of(&self, agent: &str) -> Result<(), WorkflowError> {
         let Some(state) = self.state()? else { return Ok(()) };
         let Some(signal) = self.signal_of(&state, agent)? else { return Ok(()) };
@@ -103,7 +102,7 @@ impl Project {
         Ok(())
     }
 
-    /// Reads the signal of an agent that is to hand in its work; none if it is not its turn.
+    /// Reads the signal of an agent that should submit its work; `None` if it is not its turn.
     pub(crate) fn signal_of(
         &self,
         state: &WorkflowState,
@@ -124,7 +123,7 @@ impl Project {
         Err(WorkflowError::NoSignal { path, why, example })
     }
 
-    /// Looks whether a session that is an agent of the workflow hands in its own work.
+    /// Checks that a session that is an agent of the workflow submits its own work.
     pub(crate) fn check_speaker(&self, agent: &str) -> Result<(), WorkflowError> {
         let own = self.caller.agent.as_deref();
         match own.and_then(|name| agent_named(&self.definition, name)) {
@@ -136,7 +135,7 @@ impl Project {
     }
 }
 
-/// Says why a signal cannot be the one that an agent is to hand in.
+/// Returns why a signal cannot be the one that an agent should submit.
 fn wrong_signal(signal: &Value, state: &WorkflowState, agent: &str) -> Option<String> {
     let told = signal.get("agent").and_then(Value::as_str).unwrap_or(agent);
     if told != agent {

@@ -1,8 +1,10 @@
-//! Has every agent work whose turn it is, until a person is needed or all is done.
+//! The workflow supervisor: runs every agent whose turn it is, until a person is needed or
+//! everything is done.
 //!
-//! The state file is the truth, and this is a loop over it: an agent that is to work and does not is
-//! started as a session of the daemon, one that works and is not to any more is ended. So the loop
-//! may be killed at any time: the agents go on, and the next one finds them.
+//! The state file is authoritative, and this is a reconciliation loop over it: an agent that should
+//! work but does not is started as a session of the daemon, one that works but no longer should is
+//! ended. So the loop may be killed at any time: the agents continue, and the next supervisor finds
+//! them.
 
 mod backoff;
 mod daemon;
@@ -23,7 +25,7 @@ use anyhook_model::pipeline::{PipelinePhase, PipelinePlan, PipelineView};
 use self::daemon::DaemonHandle;
 use self::mcp_assists::McpAssists;
 use crate::error::WorkflowError;
-use crate::gate::StageGate;
+use crate::gate_request::StageGate;
 use crate::machine::{self, Invocation};
 use crate::project::Project;
 use crate::question::{LOOK_EVERY, OpenQuestion};
@@ -34,15 +36,15 @@ use crate::vocabulary::{ReviewStatus, WorkflowStatus};
 
 pub use self::plan::{Starter, work_of};
 
-/// An agent whose stage is completed is told to end, and ended after so long.
+/// An agent whose stage is completed is told to end, and killed after this time.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// How the caller wants agents to be started.
+/// The caller's options for starting agents.
 #[derive(Clone, Debug, Default)]
 pub struct StartOptions {
     /// The command that starts every agent, overriding the workflow.
     pub with: Option<String>,
-    /// The command that starts an agent if nothing else says which.
+    /// The command that starts an agent if nothing else defines one.
     pub usual: Option<String>,
     /// The environment of the agents.
     pub variables: BTreeMap<String, String>,
@@ -50,9 +52,9 @@ pub struct StartOptions {
     pub by: String,
 }
 
-/// What is told of all that happens while a workflow runs.
+/// Receives everything that happens while a workflow runs.
 pub trait Observer {
-    /// The state may have changed since it was last told of.
+    /// The state may have changed since the last call.
     fn state(&mut self, state: &WorkflowState) -> io::Result<()>;
     /// An agent was started.
     fn started(
@@ -61,13 +63,13 @@ pub trait Observer {
         plan: &PipelinePlan,
         pipeline: &PipelineView,
     ) -> io::Result<()>;
-    /// These agents are at work, and are to be.
+    /// These agents are working, and should be.
     fn at_work(&mut self, pipelines: &[&PipelineView]) -> io::Result<()>;
-    /// An agent ended, or took too long, before it was done. The state says what becomes of that.
+    /// An agent ended, or took too long, before it was done. The state says what follows.
     fn worked_in_vain(&mut self, pipeline: &PipelineView) -> io::Result<()>;
     /// A person is asked through the daemon.
     fn asked(&mut self, gate: &StageGate) -> io::Result<()>;
-    /// There is no documentation or second opinion, which stops nothing.
+    /// There is no documentation or second opinion, which blocks nothing.
     fn no_help(&mut self, stage: &str, what: &str, why: &str) -> io::Result<()>;
     /// What happened could not be journaled.
     fn not_journaled(&mut self, error: &io::Error) -> io::Result<()>;
@@ -76,13 +78,13 @@ pub trait Observer {
 /// How a run of a supervisor ended.
 #[derive(Debug)]
 pub enum RunEnd {
-    /// Nothing more is to be done now.
+    /// There is nothing more to do now.
     AtRest(Box<WorkflowState>),
-    /// It was interrupted: these agents go on.
+    /// It was interrupted: these agents continue.
     Interrupted(Vec<PipelineView>),
 }
 
-/// A workflow under way.
+/// A running workflow.
 #[derive(Debug)]
 pub struct Supervisor<'all> {
     project: &'all Project,
@@ -91,7 +93,7 @@ pub struct Supervisor<'all> {
     help: McpAssists<'all>,
     /// Whether a person is asked through the daemon at a gate.
     asks: bool,
-    /// What a person is being asked, by stage.
+    /// The open questions, by stage.
     questions: BTreeMap<String, OpenQuestion>,
     /// Pipelines whose agent was told that it is done, and when.
     told_to_end: BTreeMap<RecordId, Instant>,
@@ -99,8 +101,8 @@ pub struct Supervisor<'all> {
 }
 
 impl<'all> Supervisor<'all> {
-    /// Takes a project's workflow over, if no other supervisor has it and every agent that is still
-    /// to work can be started. Without `asks`, a run ends where a person is to decide.
+    /// Takes over a project's workflow, if no other supervisor has it and every agent that still
+    /// has to work can be started. Without `asks`, a run ends when a person has to decide.
     pub fn new(
         project: &'all Project,
         state: &WorkflowState,
@@ -108,7 +110,7 @@ impl<'all> Supervisor<'all> {
         asks: bool,
     ) -> Result<Self, WorkflowError> {
         let starter = Starter { project, options };
-        // After hours of waiting it would be late to tell.
+        // After hours of waiting it would be too late to report it.
         if !matches!(state.status, WorkflowStatus::Completed | WorkflowStatus::Aborted) {
             starter.check(state)?;
         }
@@ -125,7 +127,7 @@ impl<'all> Supervisor<'all> {
         })
     }
 
-    /// Does what is to be done, again and again, until nothing is or until it is interrupted.
+    /// Iterates until there is nothing more to do or until it is interrupted.
     pub fn run(
         mut self,
         observer: &mut dyn Observer,
@@ -139,14 +141,12 @@ impl<'all> Supervisor<'all> {
         })
     }
 
-    /// Looks once at everything and does what is to be done. Returns the state if nothing more is to
-    /// be done.
+    /// Does one iteration. Returns the state if there is nothing more to do.
     fn step(
         &mut self,
         observer: &mut dyn Observer,
     ) -> Result<Option<WorkflowState>, WorkflowError> {
-        // The pipelines first: an agent that ended before that has said in the state what it had to
-        // say.
+        // The pipelines first: an agent that ended before that has already submitted to the state.
         let Some(pipelines) = self.daemon.pipelines()? else { return Ok(None) };
         let mut state = self.project.begun()?;
         let root = self.project.root.to_string_lossy();
@@ -181,7 +181,7 @@ impl<'all> Supervisor<'all> {
             }
         }
         for work in &next {
-            // An earlier attempt that is being ended comes first: both would work in one folder.
+            // An earlier attempt must be ended first: both would work in one folder.
             let is_at_work = running.iter().any(|(_, other, _)| {
                 (&other.stage, &other.reviewed) == (&work.stage, &work.reviewed)
             });
@@ -192,7 +192,7 @@ impl<'all> Supervisor<'all> {
                 self.start(&state, work, observer)?;
             }
         }
-        // A person who decides is to know what others think of it.
+        // A person who decides should know the second opinions.
         if !self.help.is_reviewed(&state, observer)? {
             return Ok(None);
         }
@@ -202,15 +202,15 @@ impl<'all> Supervisor<'all> {
         Ok(None)
     }
 
-    /// Tells whether an agent works for longer than it may. Its time begins with it, and not with its
-    /// stage: that may have been open for days before an agent was started.
+    /// Returns whether an agent exceeds its time limit. Its time starts with the agent, not with
+    /// its stage: that may have been open for days before an agent was started.
     fn is_late(&self, work: &Invocation, pipeline: &PipelineView) -> bool {
         let limit = machine::time_limit(&self.project.definition, work);
         let until = limit.and_then(|limit| pipeline.created.checked_add(limit).ok());
         until.is_some_and(|until| until <= now())
     }
 
-    /// Takes note of an agent that took longer than it may.
+    /// Records an agent that exceeded its time limit.
     fn late(
         &self,
         work: &Invocation,
@@ -224,7 +224,7 @@ impl<'all> Supervisor<'all> {
         in_vain(self.project.change(late)?, pipeline, observer)
     }
 
-    /// Takes note of an agent that ended before it was done.
+    /// Records an agent that ended before it was done.
     fn lost(
         &self,
         work: &Invocation,
@@ -243,7 +243,7 @@ impl<'all> Supervisor<'all> {
         in_vain(self.project.change(lost)?, pipeline, observer)
     }
 
-    /// Ends an agent that is not to work any more.
+    /// Ends an agent that should no longer work.
     fn end(
         &mut self,
         state: &WorkflowState,
@@ -275,7 +275,7 @@ impl<'all> Supervisor<'all> {
         Ok(())
     }
 
-    /// Has a person asked at every gate, if that is wanted; tells whether one is asked.
+    /// Asks a person at every gate, if enabled; returns whether one is being asked.
     fn ask(
         &mut self,
         state: &WorkflowState,
@@ -285,7 +285,7 @@ impl<'all> Supervisor<'all> {
             return Ok(false);
         }
         let gates = StageGate::all(self.project, state);
-        // What was decided elsewhere is withdrawn.
+        // Questions that were decided elsewhere are withdrawn.
         self.questions.retain(|_, asked| gates.iter().any(|gate| gate.is_same(&asked.gate)));
         for gate in &gates {
             match self.questions.get(&gate.stage) {
@@ -304,7 +304,8 @@ impl<'all> Supervisor<'all> {
         Ok(!gates.is_empty())
     }
 
-    /// Looks whether a person has answered whose answer was not applied; if not, this is the end.
+    /// Applies an answer that a person gave and that was not applied yet; if there is none, the run
+    /// ends.
     fn at_rest(
         &mut self,
         state: WorkflowState,
@@ -334,7 +335,7 @@ impl<'all> Supervisor<'all> {
     }
 }
 
-/// Tells what became of an agent that worked in vain.
+/// Reports an agent that failed to complete its work.
 fn in_vain(
     changed: StateChange,
     pipeline: &PipelineView,
@@ -352,7 +353,7 @@ fn tell_journal(changed: &StateChange, observer: &mut dyn Observer) -> io::Resul
     changed.not_journaled.as_ref().map_or(Ok(()), |error| observer.not_journaled(error))
 }
 
-/// Tells whether what an agent was to do is completed, in the attempt that it was started for.
+/// Returns whether an agent's work is completed, in the attempt that it was started for.
 fn is_completed(state: &WorkflowState, work: &Invocation) -> bool {
     let Some(stage) = state.stages.get(work.reviewed.as_ref().unwrap_or(&work.stage)) else {
         return false;

@@ -1,4 +1,4 @@
-//! The method that tests go by: that of the pack `delivery-workflow`.
+//! The method that tests use: that of the pack `delivery-workflow`.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -31,7 +31,7 @@ pub fn default() -> WorkflowDefinition {
     method().definition().clone()
 }
 
-/// Reads a `workflow.toml` that may name its schemas.
+/// Reads a `workflow.toml` that may name the method's schemas.
 pub fn read(text: &str) -> ParsedDefinition {
     definition::read(text, method())
 }

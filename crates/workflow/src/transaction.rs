@@ -1,6 +1,6 @@
-//! Every change of a workflow's state, each as one transaction: lock, read, decide, write, journal.
+//! Transactions: every change of a workflow's state is one: lock, read, decide, write, journal.
 //!
-//! The state is read once, under the lock, and what is decided is decided about that. If something is
+//! The state is read once, under the lock, and decisions are made on that state. If something is
 //! refused, nothing was written.
 
 use std::fs::{self, File};
@@ -19,36 +19,36 @@ use crate::submission::LoadedSubmission;
 use crate::vocabulary::{Mode, Risk};
 use crate::{session, watcher};
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Debug)]
 pub struct StateChange {
     /// The state as it is now.
     pub state: WorkflowState,
-    /// What happened, and what is to be done.
+    /// What happened, and what must be done.
     pub effects: WorkflowEffects,
-    /// Why it could not be journaled, as in the sandbox of an agent. It has happened all the same.
+    /// Why it could not be journaled, as in the sandbox of an agent. The change was still made.
     pub not_journaled: Option<io::Error>,
 }
 
-/// The state that takes the place of the one that is there.
+/// The state that replaces the current one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replacement {
     /// The state before the last change.
     Previous,
-    /// One in which everything is still to be done.
+    /// One in which everything still has to be done.
     Fresh,
 }
 
-/// A state that has taken the place of another one.
+/// The result of replacing the state.
 #[derive(Debug)]
 pub struct Replaced {
-    /// What came of it.
+    /// The change.
     pub changed: StateChange,
-    /// The path of the file that the state before was copied to, if there was one.
+    /// The path of the copy of the replaced state, if there was one.
     pub kept: Option<String>,
 }
 
-/// A change that is under way: the lock is held, the state was read.
+/// A change in progress: the lock is held, the state was read.
 struct Transaction<'project> {
     project: &'project Project,
     before: WorkflowState,
@@ -56,9 +56,9 @@ struct Transaction<'project> {
 }
 
 impl<'project> Transaction<'project> {
-    /// Locks and reads the state; none if the workflow was not begun.
+    /// Locks and reads the state; `None` if the workflow was not started.
     fn begin(project: &'project Project) -> Result<Option<Self>, WorkflowError> {
-        // One that was never begun has no folder, and gets none for having been looked for.
+        // A workflow that was never started has no folder, and looking for it must not create one.
         if !project.system().is_dir() {
             return Ok(None);
         }
@@ -67,7 +67,7 @@ impl<'project> Transaction<'project> {
         Ok(before.map(|before| Self { project, before, _lock: lock }))
     }
 
-    /// Writes and journals what was decided.
+    /// Writes and journals the result.
     fn commit(
         self,
         (state, effects): (WorkflowState, WorkflowEffects),
@@ -81,7 +81,7 @@ impl<'project> Transaction<'project> {
 }
 
 impl Project {
-    /// Begins the workflow; tells whether it was not begun before.
+    /// Starts the workflow; returns whether it was not started before.
     pub fn begin(&self) -> Result<(StateChange, bool), WorkflowError> {
         let _lock = self.lock()?;
         if let Some(state) = self.state()? {
@@ -92,7 +92,7 @@ impl Project {
         Ok((write_and_journal(self, state, effects, None)?, true))
     }
 
-    /// Changes the state of a workflow that goes by the rules of its definition.
+    /// Changes the state of a workflow that follows the rules of its definition.
     pub fn change(
         &self,
         decide: impl FnOnce(&WorkflowState) -> Result<(WorkflowState, WorkflowEffects), WorkflowRefusal>,
@@ -103,14 +103,14 @@ impl Project {
         open.commit(decided, None)
     }
 
-    /// Has the workflow go on by the rules that its definition has now.
+    /// Continues the workflow by the current rules of its definition.
     pub fn accept_rules(&self, choice: PersonDecision<'_>) -> Result<StateChange, WorkflowError> {
         let open = Transaction::begin(self)?.ok_or(WorkflowError::NotBegun)?;
         let decided = machine::accept_rules(&self.definition, &open.before, choice)?;
         open.commit(decided, None)
     }
 
-    /// Takes in an agent's signal and the artifacts that belong to it.
+    /// Accepts an agent's signal and its artifacts.
     pub fn submit(&self, signal: Value) -> Result<StateChange, WorkflowError> {
         let open = Transaction::begin(self)?.ok_or(WorkflowError::NotBegun)?;
         self.check_fit(&open.before)?;
@@ -122,10 +122,11 @@ impl Project {
         open.commit(decided, ended)
     }
 
-    /// Takes in what an agent has written down, from its folder; none if it is not its turn, or if
-    /// the workflow was not begun.
+    /// Accepts what an agent has written to its folder; `None` if it is not its turn, or if the
+    /// workflow was not started.
     ///
-    /// Its session goes on: a hook asks at its end, which is not to be ended a second time.
+    /// Its session continues: a hook calls this at the session's end, which must not be ended a
+    /// second time.
     pub fn submit_of(&self, agent: &str) -> Result<Option<StateChange>, WorkflowError> {
         let Some(open) = Transaction::begin(self)? else { return Ok(None) };
         let Some(signal) = self.signal_of(&open.before, agent)? else { return Ok(None) };
@@ -134,8 +135,8 @@ impl Project {
         open.commit(decided, None).map(Some)
     }
 
-    /// Puts another state in the place of the one that is there, of which a copy is kept. One that
-    /// cannot be read is replaced, too.
+    /// Replaces the current state, of which a copy is kept. A state that cannot be read is
+    /// replaced, too.
     pub fn replace(
         &self,
         with: Replacement,
@@ -152,7 +153,7 @@ impl Project {
             Replacement::Fresh => (self.fresh_state()?.0, "started over"),
         };
         let kept = self.keep_copy()?;
-        // It goes on from there: what was decided since then is to be decided again.
+        // It continues from there: everything decided since then must be decided again.
         state.revision = state.revision.max(revision) + 1;
         state.updated_at = now();
         let line = HistoryLine {
@@ -173,7 +174,7 @@ impl Project {
         Ok(Replaced { changed: write_and_journal(self, state, effects, None)?, kept })
     }
 
-    /// Copies the state file, if there is one, to a file of its own; returns the path of that.
+    /// Copies the state file, if there is one, to a separate file; returns its path.
     fn keep_copy(&self) -> Result<Option<String>, WorkflowError> {
         let file = self.state_file();
         if file.symlink_metadata().is_err() {
@@ -185,7 +186,7 @@ impl Project {
         Ok(Some(self.system_path(&name)))
     }
 
-    /// Returns a state in which everything is still to be done.
+    /// Returns a state in which everything still has to be done.
     fn fresh_state(&self) -> Result<(WorkflowState, WorkflowEffects), WorkflowError> {
         let config = self.config()?.unwrap_or_default();
         let told = |name: &str| config.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -198,8 +199,8 @@ impl Project {
     }
 }
 
-/// Writes a state, journals what happened, and has people asked if there is something to ask. The
-/// caller holds the lock.
+/// Writes a state, journals what happened, and ensures that people are asked if there is a
+/// question. The caller holds the lock.
 fn write_and_journal(
     project: &Project,
     state: WorkflowState,

@@ -1,4 +1,4 @@
-//! What is wrong with the files of a workflow, each by the schema that it is to keep to.
+//! Validates the files of a workflow, each against its schema.
 
 use std::collections::BTreeSet;
 
@@ -7,17 +7,17 @@ use crate::error::WorkflowError;
 use crate::project::{CONFIG, Project};
 use crate::schemas::{ArtifactKind, SchemaViolation, validate};
 
-/// What was found out about a file.
+/// The result of validating a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validated {
-    /// The schema that it is to keep to; none if there is none.
+    /// Its schema; `None` if there is none.
     pub schema: Option<String>,
     /// What is wrong with it.
     pub faults: Vec<SchemaViolation>,
 }
 
 impl Project {
-    /// Returns the paths of all files of the workflow that are there, below the project.
+    /// Returns the paths of all existing files of the workflow, relative to the project.
     pub fn artifact_paths(&self) -> Vec<String> {
         let definition = &self.definition;
         let stages = definition.stages.iter().map(|stage| (&stage.agent.text, &stage.artifacts));
@@ -35,13 +35,14 @@ impl Project {
             paths.push(self.system_path(kind.file()));
         }
         paths.retain(|path| self.root.join(path).symlink_metadata().is_ok());
-        // Several stages may be of one agent.
+        // Several stages may have the same agent.
         let mut seen = BTreeSet::new();
         paths.retain(|path| seen.insert(path.clone()));
         paths
     }
 
-    /// Looks at a file, by the schema that the workflow has for it, or by its name.
+    /// Validates a file against the schema that the workflow defines for it, or that its name
+    /// implies.
     pub fn validate_file(&self, path: &str) -> Result<Validated, WorkflowError> {
         let choice = self.schema_choice(path);
         let faults = match (self.read_json(path), &choice) {

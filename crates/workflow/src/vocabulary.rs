@@ -1,4 +1,4 @@
-//! The words that definitions, artifacts and the state share.
+//! The vocabulary that definitions, artifacts and the state share.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every one, with its word.
+            /// Every variant, with its word.
             pub const ALL: &[(Self, &'static str)] = &[$((Self::$variant, $word)),+];
 
             /// Returns its word.
@@ -19,7 +19,7 @@ macro_rules! words {
                 match self { $(Self::$variant => $word,)+ }
             }
 
-            /// Finds one by its word.
+            /// Finds a variant by its word.
             pub fn find(word: &str) -> Option<Self> {
                 Self::ALL.iter().find(|(_, name)| *name == word).map(|(value, _)| *value)
             }
@@ -28,31 +28,31 @@ macro_rules! words {
 }
 
 words! {
-    /// How much of a system is made.
+    /// The scope of the work on a system.
     Mode {
         /// A whole system, with an architecture of its own.
         FullSystem = "full_system",
-        /// Something new in a system that is there.
+        /// Something new in an existing system.
         Feature = "feature",
-        /// A fault of a system that is there.
+        /// A fault of an existing system.
         BugFix = "bug_fix",
-        /// The same system, made otherwise.
+        /// The same system with a different implementation.
         Refactor = "refactor",
     }
 }
 
 words! {
-    /// How much harm may come of it; the later, the more.
+    /// The risk of harm, from low to high.
     Risk {
         /// Hardly any.
         Low = "low",
         /// Some.
         Medium = "medium",
-        /// Nobody has said.
+        /// No one has said.
         Unknown = "unknown",
         /// Much.
         High = "high",
-        /// As much as there can be.
+        /// The highest.
         Critical = "critical",
     }
 }
@@ -60,13 +60,13 @@ words! {
 words! {
     /// What a reviewer says.
     Verdict {
-        /// It is good.
+        /// It is accepted.
         Approve = "approve",
-        /// It is good; there is something to know.
+        /// It is accepted, with notes.
         ApproveWithNotes = "approve_with_notes",
-        /// It is to be done again.
+        /// It must be repeated with changes.
         NeedsChanges = "needs_changes",
-        /// It is not to be done.
+        /// It is rejected.
         Reject = "reject",
     }
 }
@@ -76,9 +76,9 @@ words! {
     QaVerdict {
         /// It can be deployed.
         Approve = "approve",
-        /// Bugs are to be mended.
+        /// Bugs must be fixed.
         NeedsFixes = "needs_fixes",
-        /// It does not do what it is for.
+        /// It does not fulfil its purpose.
         MajorIssues = "major_issues",
     }
 }
@@ -88,7 +88,7 @@ words! {
     Severity {
         /// Nothing works.
         P0 = "p0",
-        /// Something that matters does not work.
+        /// Something important does not work.
         P1 = "p1",
         /// Something does not work.
         P2 = "p2",
@@ -98,33 +98,33 @@ words! {
 }
 
 words! {
-    /// Where a stage is.
+    /// The status of a stage.
     StageStatus {
         /// Its turn has not come.
         Pending = "pending",
-        /// Its agent works on it.
+        /// Its agent is working on it.
         InProgress = "in_progress",
-        /// Its artifacts are there.
+        /// Its artifacts exist.
         Completed = "completed",
-        /// Its artifacts are there, and something to know.
+        /// Its artifacts exist, with warnings.
         CompletedWithWarnings = "completed_with_warnings",
-        /// It cannot go on without a person.
+        /// It cannot continue without a person.
         Blocked = "blocked",
         /// It is not needed.
         Skipped = "skipped",
-        /// It was tried in vain.
+        /// All attempts failed.
         Failed = "failed",
-        /// It was done, and is to be done again after an earlier one.
+        /// It was done, and must be repeated after an earlier one.
         RolledBack = "rolled_back",
     }
 }
 
 words! {
-    /// Where a review is.
+    /// The status of a review.
     ReviewStatus {
-        /// The reviewer is busy with another.
+        /// The reviewer is busy with another one.
         Pending = "pending",
-        /// The reviewer works on it.
+        /// The reviewer is working on it.
         InProgress = "in_progress",
         /// There is a verdict.
         Completed = "completed",
@@ -132,43 +132,43 @@ words! {
 }
 
 words! {
-    /// Where a workflow is.
+    /// The status of a workflow.
     WorkflowStatus {
         /// Agents work.
         Running = "running",
         /// A person is asked.
         Paused = "paused",
-        /// It cannot go on without a person.
+        /// It cannot continue without a person.
         Blocked = "blocked",
-        /// All is done.
+        /// Everything is done.
         Completed = "completed",
         /// A stage failed.
         Failed = "failed",
-        /// A person ended it.
+        /// A person aborted it.
         Aborted = "aborted",
     }
 }
 
 words! {
-    /// What an agent says of its stage.
+    /// What an agent reports about its stage.
     SignalStatus {
         /// It is done.
         Completed = "completed",
-        /// It is done; there is something to know.
+        /// It is done, with warnings.
         CompletedWithWarnings = "completed_with_warnings",
-        /// It cannot go on.
+        /// It cannot continue.
         Blocked = "blocked",
-        /// It tried in vain.
+        /// It failed.
         Failed = "failed",
     }
 }
 
 words! {
-    /// What a person is asked about a stage.
+    /// The question for a person about a stage.
     Asks {
-        /// Whether it may go on.
+        /// Whether it may continue.
         Approval = "approval",
-        /// What is to be done about bugs.
+        /// What to do about bugs.
         Choice = "choice",
     }
 }
@@ -176,15 +176,15 @@ words! {
 words! {
     /// What a person decided about a stage.
     Decision {
-        /// It may go on.
+        /// It may continue.
         Approved = "approved",
-        /// It is to be done otherwise.
+        /// It must be done differently.
         Rejected = "rejected",
-        /// The bugs are to be mended.
+        /// The bugs must be fixed.
         Fix = "fix",
         /// It is good enough.
         DeployAnyway = "deploy_anyway",
-        /// The workflow is to end.
+        /// The workflow is aborted.
         Abort = "abort",
     }
 }
@@ -194,19 +194,19 @@ words! {
     When {
         /// Before the stage begins.
         Before = "before",
-        /// When its artifacts are there.
+        /// When its artifacts exist.
         After = "after",
     }
 }
 
 words! {
-    /// What is done when a stage failed as often as it may.
+    /// What happens when a stage has used up its attempts.
     OnFailure {
         /// The workflow fails.
         Fail = "fail",
         /// A person is needed.
         Block = "block",
-        /// An earlier stage is done again.
+        /// An earlier stage is repeated.
         Rollback = "rollback",
     }
 }

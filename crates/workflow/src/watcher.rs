@@ -1,9 +1,10 @@
-//! Asks people at the gates of all workflows, as a process of its own beside the daemon.
+//! The gate watcher: asks people at the gates of all workflows, as a separate process next to the
+//! daemon.
 //!
-//! `workflow run --wait` asks by itself. A gate that subagents reach has nobody who waits: their
+//! `workflow run --wait` asks by itself. At a gate that subagents reach, no process waits: their
 //! hook's process ends at once. So the daemon starts this one when a workflow has changed, and when
-//! it begins. It holds every question open, writes answers into the states, and ends when there is
-//! nothing to ask any more or the daemon is gone. There is at most one for each user.
+//! the daemon itself starts. It holds every question open, writes answers into the states, and ends
+//! when there is nothing left to ask or the daemon is gone. There is at most one for each user.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,38 +20,38 @@ use jiff::SignedDuration;
 use rustix::fs::OFlags;
 
 use crate::caller::WorkflowCaller;
-use crate::gate::StageGate;
+use crate::gate_request::StageGate;
 use crate::opinion::{WITHIN, opinion_since};
 use crate::project::{Project, definition_file};
 use crate::question::OpenQuestion;
 use crate::registry;
 use crate::state::WorkflowState;
 
-/// How often states are looked at.
+/// How often states are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Whoever is about to end lets go of the lock within this time; whoever goes on has seen by then
-/// what there is to see.
+/// A watcher that is about to end releases the lock within this time; one that continues has seen
+/// every change by then.
 const TURN: Duration = Duration::from_secs(3);
 
-/// Sees to it that a daemon runs, which has people asked. Never waits and never fails: without a
-/// daemon run `anyhook workflow status` to see what is pending.
+/// Ensures that a daemon is running, which starts the watcher. Never waits and never fails: without
+/// a daemon run `anyhook workflow status` to see what is pending.
 pub fn announce(caller: &WorkflowCaller) {
     let Some(state) = caller.places.state.as_deref() else { return };
     let folder = DaemonFolder::in_state_dir(state);
-    // A person stopped it: `workflow status` says what is asked.
+    // A person stopped it: `workflow status` shows the questions.
     if folder.is_stopped() {
         return;
     }
     if UnixStream::connect(folder.socket()).is_ok() || folder.make().is_err() {
         return;
     }
-    // One more than needed ends by itself: the store is of one daemon alone.
+    // A surplus daemon ends by itself: the store belongs to a single daemon.
     let _ = (caller.start_daemon)(caller.places.binary.as_deref(), &folder);
 }
 
-/// Is the process that asks.
+/// Runs the watcher process.
 pub fn run(caller: &WorkflowCaller) {
-    // The daemon's end must not end an answer half-way.
+    // The daemon's end must not interrupt applying an answer.
     let _ = rustix::process::setsid();
     let Some(_turn) = registry::folder(caller).and_then(|folder| take_turn(&folder)) else {
         return;
@@ -72,11 +73,12 @@ pub fn run(caller: &WorkflowCaller) {
                 let key = (root.clone(), name.clone());
                 match questions.get(&key).map(OpenQuestion::answer) {
                     Some(Ok(Some(resolution))) => {
-                        // What cannot be applied stays answered: it is not asked a second time.
+                        // An answer that cannot be applied stays answered: the question is not
+                        // asked again.
                         let _ = questions[&key].gate.apply(project, &resolution);
                     }
                     Some(Ok(None)) => {}
-                    // The daemon is gone. The next one starts another of us.
+                    // The daemon is gone. The next one starts another watcher.
                     Some(Err(_)) => return,
                     None if awaits_opinion(project, state, name) => {}
                     None => {
@@ -102,8 +104,7 @@ fn take_turn(folder: &Path) -> Option<File> {
     Some(file)
 }
 
-/// Tells whether another model is still being asked about a stage: people decide when they know what
-/// it says.
+/// Returns whether a second opinion on a stage is still pending: people decide after they know it.
 fn awaits_opinion(project: &Project, state: &WorkflowState, name: &str) -> bool {
     let Some(stage) = state.stages.get(name) else { return false };
     let Some(completed) = stage.completed_at else { return false };
@@ -114,17 +115,17 @@ fn awaits_opinion(project: &Project, state: &WorkflowState, name: &str) -> bool 
     is_wanted && is_fresh && opinion_since(project, stage).is_none()
 }
 
-/// When the files were last changed by which a workflow goes.
+/// When the files that define a workflow's course were last changed.
 type Stamp = [Option<(SystemTime, u64)>; 2];
 
-/// The workflows that are remembered, as far as they can be read.
+/// The recorded workflows, as far as they can be read.
 #[derive(Default)]
 struct WatchedWorkflows {
     projects: BTreeMap<PathBuf, (Stamp, Project, WorkflowState)>,
 }
 
 impl WatchedWorkflows {
-    /// Reads what has changed since the last look.
+    /// Reads what has changed since the last call.
     fn look(&mut self, caller: &WorkflowCaller) {
         let mut now = BTreeMap::new();
         for entry in registry::all(caller) {
@@ -136,7 +137,7 @@ impl WatchedWorkflows {
                 continue;
             }
             let Ok(project) = Project::at(root.clone(), caller.clone()) else { continue };
-            // Before it is read: a change meanwhile is seen at the next look.
+            // Before reading: a change in the meantime is seen by the next call.
             let stamp = stamp_of(&project);
             if let Ok(state) = project.begun() {
                 now.insert(root, (stamp, project, state));

@@ -1,4 +1,4 @@
-//! How soon the daemon knows what an agent waits for, measured with the real agents.
+//! Measures how soon the daemon knows what an agent waits for, with the real agents.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::Workspace;
 
 /// The most that our part may take in 95 of 100 cases, in milliseconds.
 const GOAL: f64 = 100.0;
-/// Legs that the goal is not for: the agent's own time is in them.
+/// Phases that the goal does not apply to: they include the agent's own time.
 const WITH_AGENT: &str = "model";
 
 /// Measures; returns times in milliseconds, by agent, what it waits for and who knows it.
@@ -25,7 +25,7 @@ pub fn measure(
     run_example(workspace, "anyhook-daemon", "agent_state", profile, &arguments)
 }
 
-/// Prints what was found, as a table that documentation can take as it is.
+/// Prints the results, as a table that can be copied into the documentation.
 pub fn print(found: &Value) {
     println!("\n{} rounds, in ms; goal: p95 of our part at most {GOAL}\n", found["rounds"]);
     println!(

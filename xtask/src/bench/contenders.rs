@@ -1,4 +1,5 @@
-//! Who takes part: the yardsticks and our program in its usual and its hardest situations.
+//! The contenders of the benchmark: the yardsticks and our program in its usual and its hardest
+//! situations.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -22,14 +23,14 @@ pub const LARGE_COMMAND: &str = "anyhook, 100 hooks, 1 MB that they search";
 pub const ONE: &str = "anyhook, one matching sh hook";
 pub const REBUILT: &str = "anyhook, 1000 hooks, index from nothing";
 
-/// After so long every change of a file is an old one.
+/// After this long every change of a file counts as old.
 const SETTLED: Duration = Duration::from_secs(5);
-/// How often a hook is edited to see that each edit counts.
+/// How often a hook is edited to check that each edit takes effect.
 const EDITS: usize = 20;
-/// What the ordinary event's command begins with.
+/// What the ordinary event's command starts with.
 const BEGINNING: &str = "echo let e";
 
-/// Everybody but the peers, with lines about those that cannot take part.
+/// All contenders except the peers, with lines about those that cannot take part.
 pub struct Contenders {
     pub list: Vec<Contender>,
     pub left_out: Vec<String>,
@@ -116,7 +117,7 @@ pub fn list(
     Ok(Contenders { list, left_out, event: small })
 }
 
-/// Tells whether the program leaves an index behind: not for hooks that were changed just now.
+/// Returns whether the program leaves an index behind: not for hooks that were changed just now.
 fn makes_an_index(place: &BenchProject, contender: &Contender, index: &Path) -> Result<bool> {
     let began = Instant::now();
     loop {
@@ -128,12 +129,12 @@ fn makes_an_index(place: &BenchProject, contender: &Contender, index: &Path) -> 
     }
 }
 
-/// Makes sure that what is measured is what it is called: a hook that matches is run, and an edit
-/// is seen by the very next event, however soon after the last one it is made.
+/// Checks that what is measured matches its name: a hook that matches is run, and an edit is seen
+/// by the very next event, however soon after the last one it is made.
 pub fn prove(place: &BenchProject, anyhook: &Path, event: &Path) -> Result<()> {
     let home = place.home("proof", 100)?;
     for turn in 0..EDITS {
-        // Of the same length: the file's size does not tell.
+        // Of the same length, so that the file's size does not reveal the edit.
         let (pattern, wanted) = if turn % 2 == 0 { ("never-0050", 0) } else { (BEGINNING, 2) };
         BenchHook { name: "bench-0050", pattern, exit_code: 2, lines: "" }.write(&home)?;
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! What the daemon bears: idle, under load, and with a full journal when it starts.
+//! Measures the daemon: idle, under load, and with a full journal when it starts.
 
 use std::path::Path;
 
@@ -8,21 +8,21 @@ use serde_json::Value;
 use super::run_example;
 use crate::Workspace;
 
-/// The least events a second, under load and when it catches up.
+/// The minimum of events per second, under load and when it catches up.
 const RATE: f64 = 10_000.0;
-/// The most it may be behind, in milliseconds.
+/// The maximum lag, in milliseconds.
 const LAG: f64 = 1000.0;
-/// The most memory, in MiB.
+/// The maximum memory, in MiB.
 const MEMORY: f64 = 100.0;
-/// The most that an idle one may take of a processor, in percent.
+/// The maximum CPU usage of an idle one, in percent.
 const IDLE: f64 = 0.5;
 
-/// Measures; returns what was found.
+/// Measures; returns the results.
 pub fn measure(workspace: &Workspace, anyhook: &Path, profile: &str) -> Result<Value> {
     run_example(workspace, "anyhook-daemon", "load", profile, &[anyhook])
 }
 
-/// Prints what was found, as a table that documentation can take as it is.
+/// Prints the results, as a table that can be copied into the documentation.
 pub fn print(found: &Value) {
     let number = |path: &str| found.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
     let row = |what: &str, is: f64, unit: &str, goal: Option<(bool, String)>| {

@@ -1,5 +1,5 @@
-//! The standard dispatches: the same event to the same hooks, where nothing differs from one time
-//! to the next but the time itself and a few random numbers.
+//! The standard dispatches: the same event to the same hooks, where nothing differs between runs
+//! but the time itself and a few random numbers.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -16,14 +16,14 @@ use super::events;
 use super::project::{BenchHook, BenchProject, index_folder, open};
 use crate::dist::package::SMALL;
 
-/// Not where `TMPDIR` says: a longer path takes more instructions.
+/// Not `TMPDIR`: a longer path takes more instructions.
 const FOLDER: &str = "/tmp";
-/// What programs are searched in by everybody, everywhere.
+/// The search path for programs, the same for all.
 const SEARCH: &str = "/usr/bin:/bin";
 /// No index is written for files that changed within the last 2.1 s, on the coarsest of disks; a
 /// busy machine takes longer.
 const READY_WITHIN: Duration = Duration::from_secs(30);
-/// How often it is tried whether an index is written by now.
+/// How often to check whether an index has been written.
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
 /// The dispatch on which none of 100 hooks matches: what an agent waits for most often.
@@ -48,7 +48,7 @@ pub struct Dispatches {
 }
 
 impl Dispatches {
-    /// Makes the folders, and runs each dispatch until it finds everything in place.
+    /// Creates the folders, and runs each dispatch until its index is ready.
     pub fn make(anyhook: &Path) -> Result<Self> {
         Self::make_within(READY_WITHIN, anyhook)
     }
@@ -63,7 +63,8 @@ impl Dispatches {
         place.search = SEARCH.into();
         let list = list(&place)?;
         let dispatches = Self { list, program, place, folder };
-        // It is made now, not by the first count: that would change a folder that may be watched.
+        // It is created now, not by the first count: that would change a folder that may be
+        // watched.
         fs::write(dispatches.report(), "")?;
         for dispatch in &dispatches.list {
             dispatches.warm_up(dispatch, limit)?;
@@ -71,7 +72,7 @@ impl Dispatches {
         Ok(dispatches)
     }
 
-    /// Runs a dispatch until it finds an index and leaves it as it is.
+    /// Runs a dispatch until it finds an index and does not change it.
     ///
     /// An index is only written when everything it watches changed a while ago, so how many runs
     /// this takes depends on the machine.
@@ -99,13 +100,13 @@ impl Dispatches {
         }
     }
 
-    /// The dispatch of that name.
+    /// Returns the dispatch of that name.
     pub fn find(&self, name: &str) -> Result<&BenchDispatch> {
         let found = self.list.iter().find(|dispatch| dispatch.name == name);
         found.with_context(|| format!("there is no dispatch `{name}`"))
     }
 
-    /// Runs a dispatch below another program, which looks at it, or alone.
+    /// Runs a dispatch under another program, which observes it, or alone.
     pub fn run<'a>(
         &self,
         dispatch: &BenchDispatch,
@@ -135,13 +136,13 @@ impl Dispatches {
         Ok(command)
     }
 
-    /// A path for what the program that looks writes.
+    /// Returns the path of the observing program's report.
     pub fn report(&self) -> PathBuf {
         self.folder.path().join("report")
     }
 }
 
-/// The index files in a home, each with its number: one that is written anew is another file.
+/// Returns the index files in a home, each with its inode: one that is rewritten is another file.
 fn indexes(home: &Path) -> BTreeSet<(OsString, u64)> {
     let Ok(entries) = index_folder(home).read_dir() else { return BTreeSet::new() };
     entries
@@ -150,7 +151,7 @@ fn indexes(home: &Path) -> BTreeSet<(OsString, u64)> {
         .collect()
 }
 
-/// The five.
+/// Makes the five dispatches.
 fn list(place: &BenchProject) -> Result<Vec<BenchDispatch>> {
     let project = &place.project;
     let small = place.file("event.json", &events::command(project, events::SMALL)?)?;
@@ -179,7 +180,7 @@ fn list(place: &BenchProject) -> Result<Vec<BenchDispatch>> {
 mod tests {
     use super::*;
 
-    /// A script that stands for the program: it notes how it is called, and the rest is given.
+    /// A script that replaces the program: it records how it is called, and then does `rest`.
     fn stand_in(folder: &Path, rest: &str) -> PathBuf {
         let program = folder.join("called");
         let script = format!(
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn there_are_five_and_each_is_run_until_its_index_stays() {
         let folder = tempfile::tempdir().unwrap();
-        // The fourth run of a home writes its index, the fifth replaces it, the sixth leaves it.
+        // The fourth run of a home writes its index, the fifth replaces it, the sixth keeps it.
         let program = stand_in(
             folder.path(),
             "case $(wc -l < \"$HOME/called\") in\n4) echo > \"$index/a\" ;;\n\

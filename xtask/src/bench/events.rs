@@ -1,4 +1,4 @@
-//! The events that are measured with, as files.
+//! The events used for measuring, as files.
 
 use std::path::Path;
 
@@ -7,25 +7,25 @@ use serde_json::{Value, json};
 
 /// A kilobyte: an ordinary tool call.
 pub const SMALL: usize = 1024;
-/// A megabyte: a file that is written whole.
+/// A megabyte: a whole file that is written.
 pub const LARGE: usize = 1024 * 1024;
 /// As much as an agent may send in the worst case.
 pub const HUGE: usize = 10 * 1024 * 1024;
 
-/// A shell call whose command fills the event up to `size` bytes. Hooks for the shell look at all
-/// of it.
+/// A shell call whose command fills the event up to `size` bytes. Hooks for the shell search all of
+/// it.
 pub fn command(project: &Path, size: usize) -> Result<String> {
     filled(size, |filling| call(project, "Shell", &json!({"command": format!("echo {filling}")})))
 }
 
-/// A file that is written; hooks for the shell have nothing to look at.
+/// A file that is written; hooks for the shell have nothing to search.
 pub fn file(project: &Path, size: usize) -> Result<String> {
     filled(size, |filling| {
         call(project, "WriteFile", &json!({"path": "notes.txt", "content": filling}))
     })
 }
 
-/// A shell call with very many small values, some of each kind. Hooks for the shell look at all of
+/// A shell call with very many small values, some of each kind. Hooks for the shell search all of
 /// them.
 pub fn small_values(project: &Path, size: usize) -> String {
     let row = |number: usize| json!({"n": number, "name": format!("v{number}"), "on": true});
@@ -64,12 +64,12 @@ fn call(project: &Path, tool: &str, input: &Value) -> Value {
     })
 }
 
-/// Fills an event up to its size with lines of text, as files and commands are.
+/// Fills an event up to its size with lines of text, like files and commands.
 fn filled(size: usize, event: impl Fn(&str) -> Value) -> Result<String> {
     let text = |filling: &str| format!("{}\n", event(filling));
     let space = size.checked_sub(text("").len()).context("the project's path is too long")?;
     let line = "let every line of this text be one that no hook is looking for\n";
-    // A line's end is two bytes in JSON.
+    // A newline is two bytes in JSON.
     let lines = space / (line.len() + 1);
     let filling = line.repeat(lines) + &"x".repeat(space - lines * (line.len() + 1));
     Ok(text(&filling))

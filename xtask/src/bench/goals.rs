@@ -1,4 +1,4 @@
-//! What the figures must be.
+//! The goals of the benchmark, and whether they are reached.
 
 use serde_json::Value;
 
@@ -23,10 +23,10 @@ pub struct Goal {
     pub what: String,
     /// What the numbers are: `× /bin/true`, `ms`.
     pub unit: String,
-    /// Nothing where it could not be measured.
+    /// `None` if it could not be measured.
     pub measured: Option<f64>,
     pub wanted: f64,
-    /// The goal is the least, not the most.
+    /// The goal is a minimum, not a maximum.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
     pub outcome: GoalOutcome,
@@ -39,7 +39,7 @@ pub struct Measurements<'a> {
     /// The instructions of the path on which none of 100 hooks matches, as a multiple of the
     /// committed figure.
     pub instructions: Option<f64>,
-    /// What the journal's and the store's examples found.
+    /// The results of the examples for the journal and the store.
     pub journal: &'a Value,
     pub store: &'a Value,
 }
@@ -138,7 +138,7 @@ fn at_least(what: &str, unit: &str, measured: Option<f64>, wanted: f64) -> Goal 
 fn new(what: &str, unit: &str, measured: Option<f64>, wanted: f64, at_least: bool) -> Goal {
     let outcome = match measured {
         None => GoalOutcome::NotMeasured,
-        // What was measured is judged, not what is shown.
+        // The measured value is judged, not the rounded one.
         Some(number) if number >= wanted && at_least || number <= wanted && !at_least => {
             GoalOutcome::Pass
         }

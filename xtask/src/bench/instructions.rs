@@ -1,7 +1,7 @@
-//! How many instructions the standard dispatches take, and whether they take more than before.
+//! Counts the instructions of the standard dispatches, and checks whether they grew.
 //!
-//! A time differs from run to run by more than most changes of the code do; a count does not. The
-//! committed counts are those of one toolchain and one target, named beside them.
+//! Times vary between runs by more than most code changes cause; counts do not. The committed
+//! counts are those of one toolchain and one target, named next to them.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -18,11 +18,11 @@ use crate::dist::binary;
 use crate::suites::SuiteOutcome;
 use crate::{Workspace, process, tools};
 
-/// Where the counts are, in the repository.
+/// The path of the counts in the repository.
 const FILE: &str = "xtask/instructions.json";
-/// So much a count may grow, in percent.
+/// How much a count may grow, in percent.
 const MARGIN: f64 = 2.0;
-/// How often each dispatch is counted to see how much the counts differ.
+/// How often each dispatch is counted to determine the spread.
 const TURNS: usize = 5;
 /// How often each dispatch is counted to compare it.
 const AT_LEAST: usize = 3;
@@ -30,7 +30,7 @@ const AT_LEAST: usize = 3;
 const ACCEPT: &str = "hint: if that is what the change is worth, accept it with \
                       `cargo xtask bench --instructions --write`";
 
-/// The counts that are committed.
+/// The committed counts.
 #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Committed {
     pub toolchain: String,
@@ -74,7 +74,8 @@ pub fn count_all(dispatches: &Dispatches) -> Result<Vec<Counted>> {
     counted.collect()
 }
 
-/// The instructions of the path on which none of 100 hooks matches, as a multiple of the committed.
+/// Returns the instructions of the path on which none of 100 hooks matches, as a multiple of the
+/// committed.
 pub fn growth(workspace: &Workspace, dispatches: &Dispatches) -> Result<f64> {
     let committed = Committed::read(workspace)?;
     let before = committed.instructions.get(USUAL).context("nothing is committed for it")?;
@@ -84,8 +85,8 @@ pub fn growth(workspace: &Workspace, dispatches: &Dispatches) -> Result<f64> {
 
 /// Counts one dispatch several times; the lowest is what the program itself takes.
 ///
-/// An older valgrind does not know how to wait for the end of a process, so that the program looks
-/// every few milliseconds: on a busy machine more often.
+/// An older valgrind does not support waiting for the end of a process, so the program polls every
+/// few milliseconds: more often on a busy machine.
 fn lowest(dispatches: &Dispatches, dispatch: &BenchDispatch) -> Result<u64> {
     let mut lowest = count(dispatches, dispatch)?;
     for _ in 1..AT_LEAST {
@@ -101,14 +102,14 @@ fn count(dispatches: &Dispatches, dispatch: &BenchDispatch) -> Result<u64> {
     let mut log = OsString::from("--log-file=");
     log.push(&report);
     let flags = ["--tool=callgrind", "--callgrind-out-file=/dev/null"].map(OsStr::new);
-    // What a child does until it is another program is not ours.
+    // What a child does before it executes another program is not ours.
     let children = ["--trace-children=no", "--child-silent-after-fork=yes"].map(OsStr::new);
     let arguments = flags.into_iter().chain(children).chain([log.as_os_str()]);
     dispatches.run(dispatch, Some(&valgrind), arguments)?;
     collected(&fs::read_to_string(&report)?)
 }
 
-/// Reads the count in callgrind's report.
+/// Reads the count from callgrind's report.
 fn collected(report: &str) -> Result<u64> {
     let count = report.lines().find_map(|line| {
         let (before, number) = line.rsplit_once(':')?;
@@ -117,13 +118,13 @@ fn collected(report: &str) -> Result<u64> {
     count.with_context(|| format!("callgrind counted nothing: {report}"))
 }
 
-/// By how much a count has changed, in percent.
+/// Returns by how much a count has changed, in percent.
 #[expect(clippy::cast_precision_loss, reason = "a ratio needs no more than fifty bits")]
 fn change(before: u64, now: u64) -> f64 {
     (now as f64 - before as f64) * 100.0 / before as f64
 }
 
-/// Prints what was counted, beside what is committed.
+/// Prints the counts next to the committed ones.
 pub fn print(counted: &[Counted], committed: Option<&Committed>) {
     println!("\n| dispatch | instructions | spread, % | committed | change, % |");
     println!("|---|--:|--:|--:|--:|");
@@ -142,7 +143,7 @@ pub fn print(counted: &[Counted], committed: Option<&Committed>) {
     }
 }
 
-/// The committed counts as a table for the documents.
+/// Returns the committed counts as a table for the documents.
 pub fn table(committed: &Committed) -> String {
     let mut table = "| dispatch | instructions |\n|---|--:|\n".to_owned();
     for (name, count) in &committed.instructions {
@@ -151,7 +152,7 @@ pub fn table(committed: &Committed) -> String {
     table
 }
 
-/// Writes the counts into the repository; returns what they are.
+/// Writes the counts into the repository; returns them.
 pub fn write(workspace: &Workspace, counted: &[Counted], calls: Calls) -> Result<Committed> {
     let committed = Committed {
         toolchain: toolchain(workspace)?,
@@ -165,7 +166,7 @@ pub fn write(workspace: &Workspace, counted: &[Counted], calls: Calls) -> Result
     Ok(committed)
 }
 
-/// The counts as JSON.
+/// Returns the counts as JSON.
 pub fn as_json(counted: &[Counted]) -> serde_json::Value {
     let list: serde_json::Map<_, _> = counted
         .iter()
@@ -211,11 +212,12 @@ pub fn suite(workspace: &Workspace) -> Result<SuiteOutcome> {
     }
 }
 
-/// Makes sure of the tools, and that the committed counts are of a program like the one here.
+/// Checks that the tools are available, and that the committed counts are for a program like this
+/// one.
 fn can_be_compared(workspace: &Workspace, committed: &Committed) -> Result<()> {
     tools::ensure_programs(&tools::FOR_COUNTING)?;
     binary::ensure_static()?;
-    // An older valgrind does not know every system call, and the program goes another way.
+    // An older valgrind does not support every system call, and the program takes another path.
     let words = |toolchain: &str, target: &str, valgrind: &str| {
         format!("{toolchain} for {target}, counted by valgrind {valgrind}")
     };
@@ -256,7 +258,7 @@ fn compare(committed: &Committed, found: &BTreeMap<String, u64>, calls: &Calls) 
     if let Some(words) = system_calls::difference(&committed.system_calls, calls) {
         let line = format!("{USUAL}: other system calls: {words}");
         let sum = |calls: &Calls| calls.values().sum::<u64>();
-        // Fewer are good news all the same, but what the documents say is no longer true.
+        // Fewer are an improvement, but the documents are no longer correct.
         let fewer = if sum(calls) < sum(&committed.system_calls) { " (fewer)" } else { "" };
         verdict.worse.push(line + fewer);
     }

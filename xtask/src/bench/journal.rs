@@ -1,4 +1,4 @@
-//! What the journal costs: appending on the hook path, reading, checking, replaying.
+//! Measures what the journal costs: appending on the hook path, reading, checking, replaying.
 
 use std::fs::File;
 use std::path::Path;
@@ -13,18 +13,18 @@ use super::project::BenchHook;
 use super::run_example;
 use crate::Workspace;
 
-/// The most that the journal may cost on the hook path, in microseconds.
+/// The maximum cost of the journal on the hook path, in microseconds.
 const GOAL: f64 = 60.0;
 /// How often each command over the whole journal is timed.
 const TURNS: usize = 5;
 
-/// Measures; returns what was found, in microseconds and as ratios.
+/// Measures; returns the results, in microseconds and as ratios.
 pub fn measure(workspace: &Workspace, anyhook: &Path, profile: &str) -> Result<Value> {
     let folder = tempfile::tempdir()?;
     let state = folder.path().join("state/anyhook");
     let mut found = run_example(workspace, "anyhook-engine", "journal_cost", profile, &[&state])?;
 
-    // A hook whose event is there at every record, and which is never due: its pattern is nowhere.
+    // A hook whose event occurs in every record, but which never runs: its pattern matches nothing.
     BenchHook { name: "bench-never", pattern: "never-000", exit_code: 2, lines: "" }
         .write(folder.path())?;
     let hook = folder.path().join("config/agents/hooks/bench-never");
@@ -67,7 +67,7 @@ fn time(anyhook: &Path, arguments: &[&str], home: &Path) -> Result<f64> {
     Ok(began.elapsed().as_secs_f64() * 1e3)
 }
 
-/// Prints what was found.
+/// Prints the results.
 pub fn print(found: &Value) {
     let number = |path: &str| found.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
     println!("\njournal, {} bytes a record\n", number("/record_bytes"));

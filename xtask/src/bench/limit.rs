@@ -1,7 +1,7 @@
 //! The limit: a static process that does nothing at all.
 //!
-//! What it takes is what starting, waiting and the kernel take. No program can be quicker, so it
-//! also says how much of every other row is not that row's own.
+//! Its time is that of starting, waiting and the kernel. No program can be quicker, so it also
+//! shows how much of every other row is not that row's own.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The machine that was measured on, and when.
+//! The machine that was measured on, and the date.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::process;
 
-/// What figures depend on.
+/// What the figures depend on.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Machine {
     pub processor: String,
@@ -16,7 +16,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Looks at the machine we run on.
+    /// Inspects the machine we run on.
     pub fn look() -> Self {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         Self {
@@ -35,7 +35,7 @@ pub fn today() -> Result<String> {
     Ok(process::output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?.trim().to_owned())
 }
 
-/// The processor's name; some machines do not tell.
+/// Returns the processor's name; some machines do not report it.
 fn processor(cpuinfo: &str) -> String {
     let name = cpuinfo.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;

@@ -1,4 +1,4 @@
-//! Lets the contenders take turns, and times each.
+//! Measures contenders that take turns.
 
 use std::fs;
 use std::io;
@@ -9,10 +9,10 @@ use anyhow::{Context as _, Result, bail};
 
 use super::project::{BenchProject, open};
 
-/// Rounds before the clock counts: caches fill, folders get made.
+/// Rounds before measuring starts: caches fill, folders get created.
 pub const WARM_UP: usize = 20;
 
-/// What a row is about; the picture gives each kind its colour.
+/// The kind of a row; the picture gives each kind its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowKind {
@@ -20,7 +20,7 @@ pub enum RowKind {
     Yardstick,
     /// Our program.
     Anyhook,
-    /// What people use beside it.
+    /// What people use instead of it.
     Peer,
 }
 
@@ -32,9 +32,9 @@ pub struct Contender {
     pub arguments: Vec<String>,
     pub home: PathBuf,
     pub event: PathBuf,
-    /// It takes part in one of so many rounds: the slow ones need not be measured as often.
+    /// It takes part in one of this many rounds: slow ones need not be measured as often.
     pub every: usize,
-    /// A folder that is taken away before each turn, while the clock stands.
+    /// A folder that is removed before each turn, outside the measured time.
     pub without: Option<PathBuf>,
 }
 
@@ -48,8 +48,8 @@ pub struct Measured {
     pub percentile_95: f64,
 }
 
-/// Lets the contenders take turns, so that a slow moment of the machine hits all of them alike.
-/// Each round has another order, so that nobody always comes after the same.
+/// Makes the contenders take turns, so that a slow moment of the machine affects all of them alike.
+/// Each round has another order, so that none always comes after the same one.
 pub fn measure(
     place: &BenchProject,
     contenders: &[Contender],
@@ -84,7 +84,7 @@ pub fn measure(
     Ok(measured.collect())
 }
 
-/// Runs a contender once and returns how long it took from its start to its end.
+/// Runs a contender once and returns how long it took from start to exit.
 pub fn time(place: &BenchProject, contender: &Contender) -> Result<Duration> {
     if let Some(folder) = &contender.without {
         match fs::remove_dir_all(folder) {
@@ -106,13 +106,13 @@ pub fn time(place: &BenchProject, contender: &Contender) -> Result<Duration> {
     Ok(time)
 }
 
-/// Numbers that look random and are the same each time.
+/// Pseudorandom numbers that are the same each time.
 struct RandomNumbers(u64);
 
 impl RandomNumbers {
     fn shuffle(&mut self, order: &mut [usize]) {
         for last in (1..order.len()).rev() {
-            // The multiplier and the increment are Knuth's; the low bits are the poor ones.
+            // The multiplier and the increment are Knuth's; the low bits are the weak ones.
             self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let number = usize::try_from(self.0 >> 33).unwrap_or(0);
             order.swap(last, number % (last + 1));
@@ -120,17 +120,17 @@ impl RandomNumbers {
     }
 }
 
-/// The value that `percent` of the sorted ones do not exceed.
+/// Returns the value that `percent` of the sorted ones do not exceed.
 pub fn percentile<T: Copy>(sorted: &[T], percent: usize) -> T {
     sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1]
 }
 
-/// A time in microseconds.
+/// Returns a time in microseconds.
 pub fn microseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Two decimals: more would be noise.
+/// Rounds to two decimals: more would be noise.
 pub fn rounded(number: f64) -> f64 {
     (number * 100.0).round() / 100.0
 }
@@ -186,7 +186,7 @@ mod tests {
         let place = BenchProject::make(folder.path()).unwrap();
         let gone = folder.path().join("gone");
         fs::create_dir(&gone).unwrap();
-        // `mkdir` fails where the folder is there.
+        // `mkdir` fails if the folder exists.
         let mut make = contender("make", "/bin/mkdir", 1);
         make.arguments = vec![gone.to_string_lossy().into_owned()];
         make.without = Some(gone);

@@ -1,9 +1,8 @@
-//! How much memory a hook call takes at its peak.
+//! Measures the peak memory of a hook call.
 //!
-//! Asked of the kernel by GNU `time`. Not by us: a process that is started without a copy of its
-//! parent's memory, as ours are, is charged for its parent's peak, and ours is larger than what is
-//! measured. `time` makes a copy of itself, which is small; what it is charged for is the first
-//! row.
+//! Queried from the kernel by GNU `time`. Not by us: a process that is started without a copy of
+//! its parent's memory, as ours are, is charged for its parent's peak, and ours is larger than what
+//! is measured. `time` forks itself, which is small; what it is charged for is the first row.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,15 +20,15 @@ pub const SMALL: &str = "anyhook, 100 hooks, 1 KB event";
 pub const LONG_TEXT: &str = "anyhook, 100 hooks, 10 MB event, one long text";
 pub const SMALL_VALUES: &str = "anyhook, 100 hooks, 10 MB event, many small values";
 
-/// The most memory a program had.
+/// The peak memory of a program.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Peak {
     pub name: String,
     /// The size of the event.
     pub event_bytes: u64,
     pub bytes: u64,
-    /// How often a page that was in memory had to be mapped, or made, before the program went on: the
-    /// least, with those of `time` before it becomes the program.
+    /// The minor page faults: how often a page had to be mapped or created before the program
+    /// continued; the minimum, including those of `time` before it becomes the program.
     #[serde(default)]
     pub page_faults: u64,
 }
@@ -51,7 +50,7 @@ pub fn measure(place: &BenchProject, anyhook: &Path, limit: &Path) -> Result<Vec
         (SMALL_VALUES, anyhook, &HOOK[..], &values),
     ] {
         let (mut bytes, mut page_faults) = (0, u64::MAX);
-        // The first turn makes what the later ones find.
+        // The first turn creates what the later ones find.
         for turn in 0..=TURNS {
             let (peak, faults) = once(place, program, arguments, &home, event)?;
             if turn > 0 {
@@ -85,7 +84,7 @@ fn once(
     Ok((kilobytes * 1024, faults))
 }
 
-/// Reads what `time` writes: kilobytes and page faults, after lines about how the program ended.
+/// Parses the output of `time`: kilobytes and page faults, after lines about how the program ended.
 fn numbers(report: &str) -> Result<(u64, u64)> {
     let read = |line: &str| {
         let (kilobytes, faults) = line.trim().split_once(' ')?;

@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: what one hook call costs, against starting `/bin/true` and others.
 //!
-//! This file reads the options and puts a run together. The figures are in files of their own:
-//! `measure` times processes that take turns (`contenders`, `peers`), `memory` asks for their
-//! peaks, `instructions` and `system_calls` count, `stations` tells where the time goes; `goals`
+//! This file reads the options and assembles a run. The figures are in files of their own:
+//! `measure` times processes that take turns (`contenders`, `peers`), `memory` measures their
+//! peaks, `instructions` and `system_calls` count, `path_phases` shows where the time goes; `goals`
 //! judges, and `table`, `picture` and `page` show. `journal`, `sdk`, `serve` and `store` measure
 //! inside a process, `agents` and `daemon` are runs of their own.
 
@@ -54,7 +54,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
         options.mode,
         BenchMode::Instructions | BenchMode::SystemCalls | BenchMode::Stations
     ) {
-        // The program that people call has no part in it, and takes minutes to build.
+        // The program that people call is not involved, and takes minutes to build.
         return count(workspace, &options, &program::find_hook(workspace, &options.build)?);
     }
     let program = program::find(workspace, &options.build)?;
@@ -74,7 +74,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     Ok(TaskResult::Good)
 }
 
-/// Counts what the program does, which takes no quiet machine.
+/// Counts what the program does, which needs no quiet machine.
 fn count(workspace: &Workspace, options: &BenchOptions, hook: &Path) -> Result<TaskResult> {
     tools::ensure_programs(&tools::FOR_COUNTING)?;
     let dispatches = Dispatches::make(hook)?;
@@ -136,7 +136,8 @@ fn hooks(
 ) -> Result<TaskResult> {
     let folder = tempfile::tempdir()?;
     let place = BenchProject::make(folder.path())?;
-    // As an installer leaves it: what a linker has just written is laid out worse in memory.
+    // Copied as by an installer: a file that a linker has just written has a worse layout in
+    // memory.
     let anyhook = &place.copy(&program.hook)?;
     let whole = &place.copy(&program.whole)?;
     let limit = limit::build(folder.path())?;
@@ -201,17 +202,17 @@ fn hooks(
         page::keep(workspace, &report)?;
         page::write(workspace)?;
     }
-    // A time is no test, unless somebody wants it to be one.
+    // A time is not a test, unless that was requested.
     Ok(if options.check && !report.reaches_all() { TaskResult::Bad } else { TaskResult::Good })
 }
 
-/// How the instructions have grown.
+/// Returns how the instructions have grown.
 fn counted(workspace: &Workspace, anyhook: &Path) -> Result<f64> {
     tools::ensure_programs(&tools::FOR_COUNTING)?;
     instructions::growth(workspace, &Dispatches::make(anyhook)?)
 }
 
-/// What is measured inside a process.
+/// Runs the measurements inside a process.
 fn inside(
     workspace: &Workspace,
     options: &BenchOptions,

@@ -1,10 +1,11 @@
-//! What the arguments of `cargo xtask bench` ask for.
+//! The options of `cargo xtask bench`.
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-/// Turns of a quick contender. A whole agent's round takes seconds, so there are fewer.
+/// The number of runs of a quick contender. A whole agent's round takes seconds, so there are
+/// fewer.
 const RUNS: usize = 1000;
 const AGENT_RUNS: usize = 30;
 
@@ -18,11 +19,11 @@ pub enum BenchMode {
     Hooks,
     /// How soon it is known what an agent waits for.
     Agents,
-    /// What the daemon bears.
+    /// How the daemon performs.
     Daemon,
     /// How many instructions the standard dispatches take.
     Instructions,
-    /// Which system calls the path takes on which no hook matches.
+    /// The system calls of the path on which no hook matches.
     SystemCalls,
     /// Where the time goes on that path.
     Stations,
@@ -33,7 +34,7 @@ pub enum BenchMode {
 pub enum Build {
     /// Built with this profile.
     Profile(String),
-    /// A finished one.
+    /// An existing binary.
     Binary(PathBuf),
 }
 
@@ -48,7 +49,7 @@ impl Build {
     }
 }
 
-/// What the arguments ask for.
+/// The parsed options.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Debug, PartialEq, Eq)]
 pub struct BenchOptions {

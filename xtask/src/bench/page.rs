@@ -1,5 +1,5 @@
-//! The figures in the documents: made from the kept report and the committed counts, and from
-//! nothing else, so that `cargo xtask generate --check` can tell whether they are true.
+//! The figures in the documents: generated from the stored report and the committed counts, and
+//! from nothing else, so that `cargo xtask generate --check` can check them.
 
 use std::fs;
 use std::path::Path;
@@ -11,24 +11,25 @@ use super::report::BenchReport;
 use super::{path_phases, picture, system_calls, table};
 use crate::Workspace;
 
-/// The report of the run that the documents speak of.
+/// The report of the run that the documents describe.
 const REPORT: &str = "docs/performance.json";
 const PAGE: &str = "docs/performance.md";
 const PICTURE: &str = "docs/pictures/performance.svg";
 
-/// Keeps a report.
+/// Stores a report.
 pub fn keep(workspace: &Workspace, report: &BenchReport) -> Result<()> {
     fs::write(workspace.root.join(REPORT), serde_json::to_string_pretty(report)? + "\n")?;
     eprintln!("wrote {REPORT}");
     Ok(())
 }
 
-/// Whether there is a report to make the page from; the very first counts come before it.
+/// Returns whether there is a report to generate the page from; the very first counts come before
+/// it.
 pub fn has_report(workspace: &Workspace) -> bool {
     workspace.root.join(REPORT).exists()
 }
 
-/// Makes the page and the picture below `root`, a folder laid out as the repository is.
+/// Generates the page and the picture below `root`, a folder with the layout of the repository.
 pub fn generate(workspace: &Workspace, root: &Path) -> Result<()> {
     let text = fs::read_to_string(workspace.root.join(REPORT))
         .with_context(|| format!("{REPORT} cannot be read"))?;
@@ -56,14 +57,14 @@ pub fn generate(workspace: &Workspace, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes them in the repository itself.
+/// Generates them in the repository itself.
 pub fn write(workspace: &Workspace) -> Result<()> {
     generate(workspace, &workspace.root)?;
     eprintln!("wrote {PAGE}\nwrote {PICTURE}");
     Ok(())
 }
 
-/// Puts each part between its marks; all else is as it was.
+/// Inserts each part between its markers; everything else is unchanged.
 pub fn filled(page: &str, parts: &[(&str, String)]) -> Result<String> {
     let mut page = page.to_owned();
     for (name, text) in parts {

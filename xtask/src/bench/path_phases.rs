@@ -1,8 +1,8 @@
-//! Where the time goes on the path on which no hook matches.
+//! Profiles the path on which no hook matches: where its time goes.
 //!
-//! `perf` looks every fifth of a millisecond what the process is doing, over some thousand calls one
-//! after another: in its own instructions, or in the system, and there by which way it came. That
-//! slows nothing down but what is looked at, where tracing each call would take longer than the call.
+//! `perf` samples every fifth of a millisecond what the process is doing, over some thousand calls
+//! one after another: in its own instructions, or in the kernel, and by which entry point. Sampling
+//! has little overhead, whereas tracing each call would take longer than the call.
 
 use std::ffi::OsStr;
 use std::process::Command;
@@ -14,17 +14,17 @@ use super::measure::rounded;
 use crate::dist::package::SMALL;
 use crate::{process, tools};
 
-/// How often the path is taken. Each time with the event from its beginning: opening the standard
-/// input again does that.
+/// Runs the path repeatedly. Each time with the event from its start: reopening standard input does
+/// that.
 const LOOP: &str =
     "i=0; while [ $i -lt 3000 ]; do \"$0\" \"$@\" < /dev/stdin || exit; i=$((i+1)); done";
-/// How often `perf` looks, a second.
+/// The sampling frequency of `perf`, per second.
 const FREQUENCY: &str = "5000";
-/// Fewer looks than this tell nothing.
+/// Fewer samples than this are meaningless.
 const LEAST: usize = 1000;
 
-/// The ways into the system, with the functions of Linux that are at their beginning. The first that
-/// is met counts, from the innermost function on.
+/// The entry points into the kernel, with the Linux functions at their start. The first match
+/// counts, from the innermost function on.
 const WAYS: [(&str, &[&str]); 8] = [
     ("page faults: pages loaded or created on first access", &["asm_exc_page_fault"]),
     ("start: the kernel loads the program", &["__x64_sys_execve", "ret_from_fork_asm"]),
@@ -37,14 +37,14 @@ const WAYS: [(&str, &[&str]); 8] = [
 ];
 const OWN: &str = "the program's own instructions";
 
-/// What takes a part of the time.
+/// A phase that takes a part of the time.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PathPhase {
     pub name: String,
     pub percent: f64,
 }
 
-/// Looks and sums up.
+/// Samples and sums up.
 pub fn measure(dispatches: &Dispatches) -> Result<Vec<PathPhase>> {
     let perf = tools::on_path("perf").context("perf is missing (Debian package linux-perf)")?;
     let report = dispatches.report();
@@ -71,8 +71,8 @@ pub fn table(stations: &[PathPhase]) -> String {
     table
 }
 
-/// Gives each look to its way, the most frequent first. A look is a stack, from the innermost
-/// function on, and ends with an empty line.
+/// Assigns each sample to its entry point, the most frequent first. A sample is a stack, from the
+/// innermost function on, and ends with an empty line.
 fn sum_up(script: &str) -> Result<Vec<PathPhase>> {
     let mut looks = vec![0_u32; WAYS.len() + 1];
     for stack in script.split("\n\n").filter(|stack| !stack.trim().is_empty()) {
@@ -97,7 +97,8 @@ fn sum_up(script: &str) -> Result<Vec<PathPhase>> {
     Ok(stations)
 }
 
-/// The way by which a stack came into the system; none for the program's own instructions.
+/// Returns the entry point by which a stack came into the kernel; `None` for the program's own
+/// instructions.
 fn way(stack: &str) -> Option<usize> {
     stack.lines().find_map(|line| {
         let function = line.split_whitespace().nth(1)?;

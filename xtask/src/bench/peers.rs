@@ -1,6 +1,6 @@
-//! What people use beside it: runners of git hooks from npm, and hooks in Python and Node.
+//! The peers in the benchmark: runners of git hooks from npm, and hooks in Python and Node.
 //!
-//! A peer that is not to be had is left out, with a line that says so.
+//! A peer that is not available is left out, and that is reported.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::measure::{Contender, RowKind};
 use super::project::{BenchProject, open};
 use crate::{process, tools};
 
-/// A pinned version, so that two runs compare the same.
+/// A pinned version, so that runs are comparable.
 const PREK: &str = "@j178/prek@0.5.3";
 const LEFTHOOK: &str = "lefthook@2.2.2";
 
@@ -21,21 +21,21 @@ const NOTHING: &str = "true";
 /// What proves that the hook is run: it fails.
 const FAILURE: &str = "false";
 
-/// The hooks of the same logic, each in the language of its name.
+/// The hooks with the same logic, one per language.
 const PYTHON: &str = include_str!("peers/hook.py");
 const NODE: &str = include_str!("peers/hook.mjs");
 
-/// Those that are here, and lines about those that are not.
+/// The available peers, and lines about the missing ones.
 #[derive(Default)]
 pub struct Peers {
     pub contenders: Vec<Contender>,
     pub left_out: Vec<String>,
 }
 
-/// Installs one peer and proves that it does what is measured.
+/// Installs one peer and checks that it does what is measured.
 type Make = fn(&BenchProject, &Path, &Path) -> Result<Contender>;
 
-/// Installs the peers and proves that each does what is measured.
+/// Installs the peers and checks that each does what is measured.
 pub fn find(place: &BenchProject, event: &Path) -> Peers {
     let mut peers = Peers::default();
     if let Err(error) = tools::ensure_programs(&tools::FOR_PEERS) {
@@ -105,7 +105,7 @@ fn lefthook(place: &BenchProject, home: &Path, event: &Path) -> Result<Contender
 }
 
 fn python(place: &BenchProject, home: &Path, event: &Path) -> Result<Contender> {
-    // What is on the path may be a script that looks for the interpreter.
+    // The program on the path may be a script that looks for the interpreter.
     let program =
         process::output(Command::new("python3").args(["-c", "import sys; print(sys.executable)"]))?;
     interpreted(place, home, event, ("a Python hook", "hook.py", PYTHON), program.trim())
@@ -116,7 +116,7 @@ fn node(place: &BenchProject, home: &Path, event: &Path) -> Result<Contender> {
     interpreted(place, home, event, ("a Node hook", "hook.mjs", NODE), program.trim())
 }
 
-/// A hook in a language with an interpreter; it must let the event pass and stop a bad one.
+/// A hook in an interpreted language; it must let the event pass and stop a bad one.
 fn interpreted(
     place: &BenchProject,
     home: &Path,
@@ -146,7 +146,8 @@ fn interpreted(
     })
 }
 
-/// Makes sure that a runner runs its hook: one that fails must be told from one that does not.
+/// Checks that a runner runs its hook: one that fails must be distinguishable from one that does
+/// not.
 fn prove_runner(
     place: &BenchProject,
     contender: &Contender,
@@ -157,7 +158,7 @@ fn prove_runner(
     process::output(git.args(["init", "--quiet"]))?;
     for (run, succeeds) in [(FAILURE, false), (NOTHING, true)] {
         fs::write(place.project.join(file), config(run))?;
-        // Neither looks at a file that git does not know.
+        // Neither handles a file that git does not track.
         let mut git = place.command("git".as_ref(), &contender.home);
         process::output(git.args(["add", file]))?;
         let mut command = place.command(&contender.program, &contender.home);
@@ -169,7 +170,7 @@ fn prove_runner(
     Ok(())
 }
 
-/// Installs a package of npm into our cache, unless it is there, and returns its folder.
+/// Installs an npm package into our cache, unless it is there, and returns its folder.
 fn install(name: &str, package: &str) -> Result<PathBuf> {
     let folder = tools::cache_folder()?.join("peers").join(name);
     let stamp = folder.join("installed");

@@ -1,6 +1,6 @@
 //! The report as a picture: a bar for each row on a logarithmic scale, and the goals below.
 //!
-//! Plain SVG, with the fonts of whoever looks at it, in light and in dark.
+//! Plain SVG, with the viewer's fonts, in light and in dark mode.
 
 use std::fmt::Write as _;
 
@@ -11,13 +11,13 @@ use super::{contenders, table};
 
 const WIDTH: f64 = 960.0;
 const MARGIN: f64 = 32.0;
-/// Where the bars begin and where the scale ends.
+/// The x positions where the bars start and where the scale ends.
 const LEFT: f64 = 320.0;
 const RIGHT: f64 = 740.0;
-/// Where the columns of figures end.
+/// The x positions where the columns of figures end.
 const MEDIAN: f64 = 840.0;
 const MULTIPLE: f64 = 928.0;
-/// Where the word of a goal stands.
+/// The x position of a goal's outcome.
 const VERDICT: f64 = 800.0;
 const TOP: f64 = 112.0;
 const BAR: f64 = 16.0;
@@ -57,7 +57,7 @@ const STYLE: &str = "\
     }
 ";
 
-/// Draws it.
+/// Draws the picture.
 pub fn draw(report: &BenchReport) -> String {
     let scale = Scale::of(&report.times);
     let mut body = String::new();
@@ -89,7 +89,7 @@ pub fn draw(report: &BenchReport) -> String {
     frame(report, &page, height)
 }
 
-/// From microseconds to places.
+/// Maps microseconds to x positions.
 struct Scale {
     decades: f64,
 }
@@ -116,7 +116,7 @@ fn bar(body: &mut String, scale: &Scale, row: &ReportRow, y: f64) {
     };
     let middle = y + BAR / 2.0 + 4.5;
     text(body, "end", LEFT - 10.0, middle, name);
-    // Whoever is below the scale's end still is to be seen.
+    // A row below the start of the scale must still be visible.
     let width = (scale.at(row.median_us) - LEFT).max(2.0);
     let _ = writeln!(
         body,
@@ -143,7 +143,7 @@ fn grid(page: &mut String, scale: &Scale, bottom: f64) {
     text(page, "soft small end", MULTIPLE, TOP - 8.0, "× /bin/true");
 }
 
-/// Where `/bin/true` is.
+/// Marks `/bin/true`.
 fn mark(page: &mut String, x: f64, bottom: f64) {
     let _ = writeln!(
         page,
@@ -152,7 +152,7 @@ fn mark(page: &mut String, x: f64, bottom: f64) {
     text(page, "mark-word small", x + 6.0, TOP + 14.0, contenders::TRUE);
 }
 
-/// The table of goals; returns where it ends.
+/// Draws the table of goals; returns where it ends.
 fn goals(page: &mut String, goals: &[Goal], top: f64) -> f64 {
     let mut y = top;
     text(page, "part", MARGIN, y, "goals");
@@ -207,14 +207,14 @@ fn text(page: &mut String, class: &str, x: f64, y: f64, words: &str) {
     let _ = writeln!(page, "  <text{class} x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(words));
 }
 
-/// Milliseconds with three digits that count.
+/// Returns milliseconds with three significant digits.
 fn milliseconds(microseconds: f64) -> String {
     let time = microseconds / 1e3;
     let decimals = if time < 10.0 { 2 } else { usize::from(time < 100.0) };
     format!("{time:.decimals$} ms")
 }
 
-/// A multiple with three digits that count.
+/// Returns a multiple with three significant digits.
 fn multiple(times: f64) -> String {
     let decimals = if times < 10.0 { 2 } else { usize::from(times < 100.0) };
     format!("{times:.decimals$}")

@@ -1,4 +1,4 @@
-//! The program that is measured: as it is shipped, unless another is asked for.
+//! The program that is measured: the shipped build, unless another is requested.
 
 use std::path::PathBuf;
 
@@ -16,11 +16,11 @@ pub struct BuiltPrograms {
     pub hook: PathBuf,
     /// The one that can do everything.
     pub whole: PathBuf,
-    /// In a few words, for whoever reads the figures.
+    /// In a few words, for readers of the figures.
     pub build: String,
 }
 
-/// Builds the programs, or takes the finished ones.
+/// Builds the programs, or uses existing ones.
 pub fn find(workspace: &Workspace, build: &Build) -> Result<BuiltPrograms> {
     match build {
         Build::Profile(profile) if profile == SHIPPED => {
@@ -43,7 +43,7 @@ pub fn find(workspace: &Workspace, build: &Build) -> Result<BuiltPrograms> {
     }
 }
 
-/// Builds the program that agents call alone, or takes the finished one.
+/// Builds only the program that agents call, or uses an existing one.
 pub fn find_hook(workspace: &Workspace, build: &Build) -> Result<PathBuf> {
     match build {
         Build::Profile(profile) if profile == SHIPPED => shipped_hook(workspace),

@@ -11,17 +11,17 @@ use anyhow::{Context as _, Result};
 /// How an agent that speaks the open format calls the program.
 pub const HOOK: [&str; 2] = ["hook", "agent-hooks"];
 
-/// A project, and homes beside it.
+/// A project, and homes next to it.
 pub struct BenchProject {
     root: PathBuf,
-    /// The working folder of everybody. It looks like a repository, as projects do.
+    /// The working folder of all contenders. It looks like a repository, as projects do.
     pub project: PathBuf,
-    /// The search path of everybody.
+    /// The search path of all contenders.
     pub search: OsString,
 }
 
 impl BenchProject {
-    /// Makes the project in an empty folder.
+    /// Creates the project in an empty folder.
     pub fn make(root: &Path) -> Result<Self> {
         let project = root.join("project");
         fs::create_dir_all(project.join(".git"))?;
@@ -29,7 +29,7 @@ impl BenchProject {
         Ok(Self { root: root.to_owned(), project, search })
     }
 
-    /// Writes a file beside the project and returns its path.
+    /// Writes a file next to the project and returns its path.
     pub fn file(&self, name: &str, text: &str) -> Result<PathBuf> {
         let path = self.root.join(name);
         fs::write(&path, text)?;
@@ -47,8 +47,8 @@ impl BenchProject {
         Ok(path)
     }
 
-    /// Makes a home with hooks that do not match. They would block, so one that runs after all is
-    /// noticed.
+    /// Creates a home with hooks that do not match. They would block, so a hook that runs by
+    /// mistake is noticed.
     pub fn home(&self, name: &str, hooks: usize) -> Result<PathBuf> {
         self.home_with(name, hooks, "")
     }
@@ -70,10 +70,10 @@ impl BenchProject {
         Ok(home)
     }
 
-    /// A command as everybody is started: the same variables, working folder and outputs.
+    /// Returns a command with the same variables, working folder and outputs for all.
     pub fn command(&self, program: &Path, home: &Path) -> Command {
         let mut command = Command::new(program);
-        // The variables of cargo and of the user are no part of what is measured.
+        // The variables of cargo and of the user are not part of what is measured.
         command.current_dir(&self.project).env_clear().env("PATH", &self.search);
         command.env("HOME", home).env("XDG_CONFIG_HOME", home.join("config"));
         command.env("XDG_STATE_HOME", home.join("state"));
@@ -89,7 +89,7 @@ impl BenchProject {
     }
 }
 
-/// Where the program keeps its index in a home.
+/// Returns where the program stores its index in a home.
 pub fn index_folder(home: &Path) -> PathBuf {
     home.join("state/anyhook/index")
 }
@@ -103,7 +103,7 @@ pub fn open(event: &Path) -> Result<File> {
 pub struct BenchHook<'a> {
     pub name: &'a str,
     pub pattern: &'a str,
-    /// What its script ends with.
+    /// The exit code of its script.
     pub exit_code: u8,
     /// Further lines of its front matter.
     pub lines: &'a str,

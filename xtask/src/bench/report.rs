@@ -1,4 +1,4 @@
-//! All that one run of the benchmark found, as it is printed and kept.
+//! The report of one benchmark run, as it is printed and stored.
 
 use serde_json::Value;
 
@@ -59,13 +59,13 @@ pub fn rows(measured: &[Measured]) -> Vec<ReportRow> {
 }
 
 impl BenchReport {
-    /// Whether every goal is reached.
+    /// Returns whether every goal is reached.
     pub fn reaches_all(&self) -> bool {
         self.goals.iter().all(|goal| goal.outcome == GoalOutcome::Pass)
     }
 }
 
-/// A report for the tests of what is made of one.
+/// A report for tests of its output.
 #[cfg(test)]
 pub fn example() -> BenchReport {
     let one = |name: &str, kind, median| Measured {

@@ -1,4 +1,4 @@
-//! What hooks cost an agent that has them built in.
+//! Measures what hooks cost an agent that has them built in.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::run_example;
 use crate::Workspace;
 
-/// The most that a blocking hook that does nothing may cost, in microseconds.
+/// The maximum cost of a blocking hook that does nothing, in microseconds.
 const GOAL: f64 = 1.0;
 
 /// Measures; returns medians in microseconds.
@@ -14,7 +14,7 @@ pub fn measure(workspace: &Workspace, profile: &str) -> Result<Value> {
     run_example(workspace, "anyhook-sdk", "hook_cost", profile, &[])
 }
 
-/// Prints what was found.
+/// Prints the results.
 pub fn print(found: &Value) {
     let number = |key: &str| found[key].as_f64().unwrap_or(f64::NAN);
     println!("\n{:<44} | {:>9}", "hooks in a program of one's own", "median µs");

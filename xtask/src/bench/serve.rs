@@ -1,4 +1,4 @@
-//! What an event costs through a warm `anyhook serve`, beside a process of its own.
+//! Measures what an event costs through a warm `anyhook serve`, compared with a process of its own.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -66,7 +66,7 @@ pub fn measure(anyhook: &Path, runs: usize) -> Result<Value> {
     Ok(json!({"round_trip": both(&mut warm), "process": both(&mut fresh)}))
 }
 
-/// Prints what was found.
+/// Prints the results.
 pub fn print(found: &Value) {
     println!("\n{:<34} | {:>9} | {:>9}", "10 hooks, none matches, µs", "median", "p95");
     for (name, key) in [

@@ -1,4 +1,4 @@
-//! What a durable entry costs in the daemon's store, beside `SQLite`.
+//! Measures what a durable entry costs in the daemon's store, compared with `SQLite`.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::run_example;
 use crate::Workspace;
 
-/// The fewest durable entries a second, 64 at a time.
+/// The minimum of durable entries per second, 64 at a time.
 const GOAL_RATE: f64 = 100_000.0;
-/// The most that 99 of 100 durable entries may take, in microseconds.
+/// The maximum time of 99 of 100 durable entries, in microseconds.
 const GOAL_ONE: f64 = 1000.0;
 
 /// Measures; returns rates, and times in microseconds.
@@ -18,7 +18,7 @@ pub fn measure(workspace: &Workspace, profile: &str) -> Result<Value> {
     run_example(workspace, "anyhook-daemon", "store_cost", profile, &[folder.path()])
 }
 
-/// Prints what was found.
+/// Prints the results.
 pub fn print(found: &Value) {
     let number = |path: &str| found.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
     println!("\nentries of {} bytes kept, a second\n", number("/entry_bytes"));

@@ -1,4 +1,4 @@
-//! Which system calls the path takes on which no hook matches.
+//! Counts the system calls of the path on which no hook matches.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -17,13 +17,13 @@ pub fn count(dispatches: &Dispatches) -> Result<Calls> {
     Ok(tally(&trace(dispatches)?))
 }
 
-/// The processes that a dispatch looks at whose hook ran and ended by itself: there must be none,
-/// for with every process on the machine it would take longer.
+/// Returns the processes that a dispatch inspects whose hook ran and ended by itself: there must be
+/// none, as it would take longer with every process on the machine.
 pub fn looks_at_others(dispatches: &Dispatches) -> Result<Vec<String>> {
     Ok(others(&trace_of(dispatches, dispatches.find(MATCHING)?)?))
 }
 
-/// The lines of `strace`, with the paths of open files.
+/// Returns the lines of `strace`, with the paths of open files.
 pub fn trace(dispatches: &Dispatches) -> Result<String> {
     trace_of(dispatches, dispatches.find(USUAL)?)
 }
@@ -41,7 +41,7 @@ pub fn print(calls: &Calls) {
     print!("\n{}", table(calls));
 }
 
-/// The table, those that are called most often first.
+/// Returns the table, the most frequent calls first.
 pub fn table(calls: &Calls) -> String {
     let mut list: Vec<_> = calls.iter().collect();
     list.sort_by(|one, other| other.1.cmp(one.1).then(one.0.cmp(other.0)));
@@ -53,7 +53,7 @@ pub fn table(calls: &Calls) -> String {
     table
 }
 
-/// Says what differs, or nothing.
+/// Returns what differs, if anything.
 pub fn difference(committed: &Calls, found: &Calls) -> Option<String> {
     let names: std::collections::BTreeSet<_> = committed.keys().chain(found.keys()).collect();
     let differ: Vec<_> = names
@@ -75,11 +75,11 @@ fn tally(trace: &str) -> Calls {
     calls
 }
 
-/// The lines that look into the list of processes, or at one other than the caller.
+/// Returns the lines that read the list of processes, or one other than the caller.
 fn others(trace: &str) -> Vec<String> {
     let looks = |line: &&str| {
         line.split("\"/proc").skip(1).any(|path| {
-            // At the end of the path, in the list itself, or at a process by its number.
+            // At the end of the path, in the list itself, or at a process by its id.
             let path = path.trim_start_matches('/');
             path.starts_with('"') || path.starts_with(|letter: char| letter.is_ascii_digit())
         })
@@ -87,8 +87,8 @@ fn others(trace: &str) -> Vec<String> {
     trace.lines().filter(looks).map(str::to_owned).collect()
 }
 
-/// The system call that a line begins, after the process's number. Lines about signals, ends and
-/// calls that go on are none.
+/// Returns the system call that a line starts, after the process id. Lines about signals, exits and
+/// resumed calls have none.
 pub fn name(line: &str) -> Option<&str> {
     let line = line.trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start();
     let (name, _) = line.split_once('(')?;

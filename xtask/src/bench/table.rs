@@ -1,4 +1,4 @@
-//! The report as tables, which a terminal shows well and the documents take as they are.
+//! The report as tables, for a terminal and for the documents.
 
 use self::Column::{Number, Text};
 use super::goals::{Goal, GoalOutcome};
@@ -27,7 +27,7 @@ pub fn print(report: &BenchReport) {
     );
 }
 
-/// When, on what and with which program.
+/// Returns the date, the machine and the program.
 pub fn summary(report: &BenchReport) -> String {
     let machine = &report.machine;
     format!(
@@ -65,7 +65,7 @@ pub fn times(rows: &[ReportRow]) -> String {
     columns(&head, &cells.collect::<Vec<_>>())
 }
 
-/// The peaks of memory.
+/// Returns the table of peak memory.
 pub fn memory(peaks: &[Peak]) -> String {
     let cells = peaks.iter().map(|peak| {
         let event = megabytes(peak.event_bytes);
@@ -106,7 +106,7 @@ pub fn word(outcome: GoalOutcome) -> &'static str {
     }
 }
 
-/// A number with as many decimals as it is worth.
+/// Returns a number with as many decimals as are significant.
 pub fn number(number: f64) -> String {
     if number.abs() >= 1000.0 { whole(number) } else { format!("{number:.2}") }
 }
@@ -122,7 +122,7 @@ fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// The head of a column, and what is in it: numbers stand at the right.
+/// The heading of a column, and its content: numbers are aligned to the right.
 #[derive(Clone, Copy)]
 enum Column {
     Text(&'static str),

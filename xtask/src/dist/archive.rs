@@ -1,4 +1,5 @@
-//! Archives (`.tar.gz`) that come out the same for the same files: sorted, root's, all of one time.
+//! Reproducible archives (`.tar.gz`): the same bytes for the same files, sorted, owned by root, all
+//! with one time.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,10 +11,11 @@ use tar::{Builder, EntryType, Header};
 use super::package::Files;
 use crate::{Workspace, process};
 
-/// The first moment a ZIP file can name, for want of a better one.
+/// The earliest time that a ZIP file can represent, as a fallback.
 const LONG_AGO: u64 = 315_532_800;
 
-/// The time all files get, in seconds since 1970: `SOURCE_DATE_EPOCH`, or that of the commit.
+/// Returns the time that all files get, in seconds since 1970: `SOURCE_DATE_EPOCH`, or that of the
+/// commit.
 pub fn time(workspace: &Workspace) -> Result<u64> {
     if let Some(given) = std::env::var_os("SOURCE_DATE_EPOCH") {
         let given = given.to_string_lossy();

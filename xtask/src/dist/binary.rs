@@ -1,5 +1,5 @@
-//! Builds the program as it is shipped. The flags of the static one are in `.cargo/config.toml`,
-//! the profile is in `Cargo.toml`.
+//! Builds the shipped programs. The flags of the static ones are in `.cargo/config.toml`, the
+//! profile is in `Cargo.toml`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,20 +11,21 @@ use super::package::SMALL;
 use super::platform::{Libc, Platform};
 use crate::{Workspace, process, tools};
 
-/// The profile of what is shipped.
+/// The profile of shipped builds.
 pub const PROFILE: &str = "dist";
 
-/// Builds a program for this machine's kind and returns where it is.
+/// Builds a program for this machine's platform and returns its path.
 ///
-/// Whoever wants a shipped binary asks here: with other flags cargo would build it all again. One
-/// call a program: in a common one each would get the features that the other wants.
+/// Every task that needs a shipped binary uses this: with other flags cargo would rebuild
+/// everything. One call per program: in a common one each would get the features that the other
+/// needs.
 pub fn build(workspace: &Workspace, libc: Libc, program: &str) -> Result<PathBuf> {
     build_with(workspace, libc, program, &[])
 }
 
-/// Builds the small static program with the names of its functions in it.
+/// Builds the small static program with symbols.
 pub fn build_with_names(workspace: &Workspace) -> Result<PathBuf> {
-    // Not by the profile: with another one, everything would be compiled to something else.
+    // Not with the profile: with another one, the compiled code would differ.
     build_with(workspace, Libc::Musl, SMALL, &["-C", "strip=none"])
 }
 
@@ -53,8 +54,8 @@ fn build_with(
     Ok(platform.built(&folder, libc).join(program))
 }
 
-/// Where a program is built. Cargo locks a build folder, and the two programs share no artifact:
-/// their profiles differ. With a folder each they are built at the same time.
+/// Returns the build folder of a program. Cargo locks a build folder, and the two programs share no
+/// artifact: their profiles differ. With a folder each they are built in parallel.
 fn build_folder(workspace: &Workspace, program: &str) -> PathBuf {
     match program {
         SMALL => workspace.target.join("hook"),
@@ -62,11 +63,11 @@ fn build_folder(workspace: &Workspace, program: &str) -> PathBuf {
     }
 }
 
-/// How a program is built: with anything else cargo would build it all again.
+/// How a program is built: with anything else cargo would rebuild everything.
 pub struct Recipe {
-    /// What cargo is told, whichever task starts it.
+    /// The arguments for cargo, whichever task starts it.
     pub arguments: Vec<String>,
-    /// The compiler of the C parts, where it is not the usual one.
+    /// The compiler of the C parts, if it is not the default one.
     c_compiler: Option<String>,
 }
 
@@ -78,26 +79,26 @@ impl Recipe {
             ["--locked", "--profile", PROFILE, "--target", &target].map(str::to_owned).into();
         let mut set = |setting: String| arguments.extend(["--config".to_owned(), setting]);
         set(remap(&target)?);
-        // What agents wait for is the small static program. Optimised across all crates, the large
-        // one takes five minutes more to build; and where libraries are found at each start, that
-        // alone takes longer than what would be saved.
+        // Agents wait for the small static program. With link-time optimization the large one takes
+        // five minutes more to build; and with dynamic linking, that alone takes longer at each
+        // start than what would be saved.
         if libc == Libc::Gnu || program != SMALL {
             set("profile.dist.lto=false".to_owned());
         }
-        // Small is what matters in the large one; the crates that are fast all the same are named
-        // in `Cargo.toml`. What is shipped has every feature.
+        // For the large one size matters; the crates that are optimized for speed nevertheless are
+        // named in `Cargo.toml`. Shipped builds have every feature.
         if program != SMALL {
             set("profile.dist.opt-level=\"z\"".to_owned());
         }
         if program != SMALL {
             arguments.push("--features=full".to_owned());
         }
-        // Not every architecture's musl compiler has the long name that is looked for.
+        // Not every architecture's musl compiler has the long name that is looked up.
         let c_compiler = (libc == Libc::Musl).then(|| format!("CC_{}", target.replace('-', "_")));
         Ok(Self { arguments, c_compiler })
     }
 
-    /// Sets what the build depends on, and takes away what would change it.
+    /// Sets what the build depends on, and removes what would change it.
     pub fn set_environment(&self, command: &mut Command) {
         // A person's own flags would replace ours.
         command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
@@ -109,24 +110,24 @@ impl Recipe {
     }
 }
 
-/// Takes cargo's folder on this machine out of what panics say: it is nobody's business, and
-/// another machine builds the same bytes. Our own crates are named from the repository's top anyway.
+/// Removes cargo's folder on this machine from panic messages: it is private, and another machine
+/// builds the same bytes. Our own crates are named relative to the repository's root anyway.
 fn remap(target: &str) -> Result<String> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
     let home = home.context("cargo's home is not known: neither CARGO_HOME nor HOME is set")?;
     let flags = [format!("--remap-path-prefix={}=/cargo", home.display())];
-    // JSON's strings are TOML's, too.
+    // JSON strings are valid in TOML, too.
     Ok(format!("target.{target}.rustflags={}", serde_json::to_string(&flags)?))
 }
 
-/// Says whether the static programs can be built here, and gets what is missing.
+/// Checks whether the static programs can be built here, and installs what is missing.
 pub fn ensure_static() -> Result<()> {
     tools::ensure_programs(&tools::FOR_STATIC)?;
     ensure_target(&Platform::here()?.target(Libc::Musl))
 }
 
-/// Makes sure that the standard library is there for the target.
+/// Makes sure that the standard library is installed for the target.
 fn ensure_target(target: &str) -> Result<()> {
     if has_target(target) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `SHA256SUMS`: what `sha256sum --check` reads.
+//! `SHA256SUMS`: the checksums for `sha256sum --check`.
 
 use std::fmt::Write as _;
 

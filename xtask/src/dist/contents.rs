@@ -1,4 +1,4 @@
-//! What all packages carry beside the program: completions, manual, README, licences.
+//! What all packages contain in addition to the programs: completions, manual, README, licences.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,24 +19,24 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("fish", "fish/vendor_completions.d/anyhook.fish"),
 ];
 
-/// What is carried beside the program.
+/// What is packaged in addition to the programs.
 pub struct Contents {
     /// Completions by their path below `share`.
     pub completions: BTreeMap<&'static str, Vec<u8>>,
     /// Pages of the manual by name, `anyhook.1` and one for each command.
     pub manual: BTreeMap<String, Vec<u8>>,
-    /// The project's first page, with links that lead somewhere from anywhere.
+    /// The project's README, with absolute links.
     pub readme: String,
-    /// What has changed.
+    /// The changelog.
     pub changes: Vec<u8>,
     /// The project's licences by file name.
     pub licences: BTreeMap<&'static str, Vec<u8>>,
-    /// The licences of all that is linked in.
+    /// The licences of everything that is linked in.
     pub notices: String,
 }
 
 impl Contents {
-    /// Gathers it; the program itself tells of its commands.
+    /// Gathers it; completions and manual come from the program itself.
     pub fn gather(workspace: &Workspace, platform: Platform, anyhook: &Path) -> Result<Self> {
         let read = |name: &str| {
             fs::read(workspace.root.join(name)).with_context(|| format!("{name} cannot be read"))
@@ -61,7 +61,8 @@ impl Contents {
         })
     }
 
-    /// All of it as files below a folder such as `/usr` or `~/.local`, where shells and `man` look.
+    /// Returns all of it as files below a folder such as `/usr` or `~/.local`, where shells and
+    /// `man` look.
     pub fn tree(&self) -> Files {
         let mut files = Files::new();
         for (place, script) in &self.completions {
@@ -76,14 +77,14 @@ impl Contents {
         files
     }
 
-    /// What people read, by file name.
+    /// Returns the documents, by file name.
     pub fn documents(&self) -> Files {
         let mut files = self.licence_files();
         files.insert("README.md".to_owned(), PackageFile::plain(self.readme.clone()));
         files
     }
 
-    /// Everybody's licences, by file name.
+    /// Returns all licences, by file name.
     pub fn licence_files(&self) -> Files {
         let own = self.licences.iter();
         let mut files: Files = own
@@ -94,14 +95,14 @@ impl Contents {
     }
 }
 
-/// The program in an environment that says nothing about whoever runs this.
+/// Returns the program in an environment that reveals nothing about the user who runs this.
 fn clean(anyhook: &Path) -> Command {
     let mut command = Command::new(anyhook);
     command.env_clear();
     command
 }
 
-/// The pages of the manual, a page a command.
+/// Returns the manual pages, one per command.
 fn manual(anyhook: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let folder = tempfile::tempdir()?;
     process::output(clean(anyhook).arg("__manual").arg(folder.path()))?;
@@ -117,7 +118,7 @@ fn manual(anyhook: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(pages)
 }
 
-/// Makes relative links lead into the repository, those of pictures to the picture itself.
+/// Makes relative links absolute, into the repository; those of pictures to the picture itself.
 fn with_whole_links(page: &str) -> String {
     let mut parts = page.split("](");
     let mut whole = parts.next().unwrap_or_default().to_owned();

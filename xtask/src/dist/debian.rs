@@ -1,4 +1,4 @@
-//! The Debian package. Debian has places of its own for some files, and wants them compressed.
+//! The Debian package. Debian has its own paths for some files, and requires compression.
 //!
 //! Not made with `cargo-deb`, which would have to be compiled in every cold run of CI.
 
@@ -32,7 +32,7 @@ pub fn write(
     for (path, file) in &files {
         put(&root, path, file)?;
     }
-    // Digests in Debian's order, which is that of `md5sum`.
+    // Checksums in Debian's format, which is that of `md5sum`.
     let sums = process::output(Command::new("md5sum").args(files.keys()).current_dir(&root))?;
     put(&root, "DEBIAN/md5sums", &PackageFile::plain(sums))?;
     put(&root, "DEBIAN/control", &PackageFile::plain(control(platform, &files)))?;
@@ -45,12 +45,12 @@ pub fn write(
     Ok((name, fs::read(&made)?))
 }
 
-/// Everything by its path on the machine, without the slash in front.
+/// Returns every file by its path on the machine, without the leading slash.
 fn files(programs: &Programs, contents: &Contents) -> Result<Files> {
     let mut files = Files::new();
     add_programs(&mut files, "usr/bin", programs);
     for (place, script) in &contents.completions {
-        // On Debian zsh looks here for what comes with packages.
+        // On Debian zsh looks here for completions of packages.
         let place = place.replace("zsh/site-functions", "zsh/vendor-completions");
         files.insert(format!("usr/share/{place}"), PackageFile::plain(script.clone()));
     }
@@ -66,7 +66,7 @@ fn files(programs: &Programs, contents: &Contents) -> Result<Files> {
     Ok(files)
 }
 
-/// What `dpkg` is told. The programs are static, so it depends on nothing.
+/// Returns the control file of `dpkg`. The programs are static, so it has no dependencies.
 fn control(platform: Platform, files: &Files) -> String {
     let kilobytes: usize = files.values().map(|file| file.bytes.len().div_ceil(1024)).sum();
     format!(
@@ -85,7 +85,7 @@ fn control(platform: Platform, files: &Files) -> String {
     )
 }
 
-/// Everybody's licences in the one file where Debian keeps them.
+/// Returns all licences in the one file where Debian expects them.
 fn copyright(contents: &Contents) -> String {
     let mut text = format!("{NAME} is licensed under {LICENCE}.\nSource: {REPOSITORY}\n");
     for (name, file) in contents.licence_files() {
@@ -94,7 +94,7 @@ fn copyright(contents: &Contents) -> String {
     text
 }
 
-/// Writes a file below `root` with exactly its rights, whatever the person's mask is; folders too.
+/// Writes a file below `root` with exactly its permissions, whatever the umask is; folders too.
 fn put(root: &Path, path: &str, file: &PackageFile) -> Result<()> {
     let place = root.join(path);
     let failed = || format!("{} cannot be written", place.display());

@@ -1,27 +1,27 @@
-//! Looks at a binary: whether it is as static, as bare and as soon at `main` as it should be.
+//! Inspects an ELF binary: whether it is static, stripped and runs nothing before `main`.
 
 use anyhow::{Context as _, Result, bail};
 use object::elf::{ET_EXEC, FileHeader64, PT_DYNAMIC, PT_INTERP};
 use object::read::elf::{ElfFile, FileHeader as _, ProgramHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 
-/// Functions that the C library's own start files bring along: one, which does nothing here.
+/// Functions that the C library's own start files contain: one, which does nothing here.
 const KNOWN_STARTERS: u64 = 1;
 
-/// What was found in a binary.
+/// The properties of a binary.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ElfContents {
-    /// Has a fixed address, so nothing must be moved at its start.
+    /// It has a fixed address, so nothing has to be relocated at its start.
     fixed: bool,
-    /// Asks for a loader, or for libraries.
+    /// It needs a loader, or libraries.
     dynamic: bool,
-    /// Still has the names of its functions.
+    /// It still has the names of its functions.
     symbols: bool,
     /// Functions that run before `main`.
     starters: u64,
 }
 
-/// Reads a binary of this machine's kind.
+/// Inspects a binary for this machine's platform.
 pub fn look(bytes: &[u8]) -> Result<ElfContents> {
     let header = FileHeader64::<Endianness>::parse(bytes).context("no ELF file of 64 bits")?;
     let endian = header.endian()?;
@@ -38,13 +38,13 @@ pub fn look(bytes: &[u8]) -> Result<ElfContents> {
     })
 }
 
-/// Returns how large a section is; one that is not there has no bytes.
+/// Returns the size of a section; 0 if it does not exist.
 pub fn section_size(bytes: &[u8], name: &str) -> Result<u64> {
     let file = ElfFile::<FileHeader64<Endianness>>::parse(bytes)?;
     Ok(file.section_by_name(name).map_or(0, |section| section.size()))
 }
 
-/// Returns the names of a binary's functions, and where each is.
+/// Returns the names of a binary's functions, and their addresses.
 pub fn functions(bytes: &[u8]) -> Result<Vec<(String, u64)>> {
     let file = ElfFile::<FileHeader64<Endianness>>::parse(bytes)?;
     let functions = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);

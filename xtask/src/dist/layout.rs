@@ -1,12 +1,13 @@
-//! `cargo xtask layout`: which functions of the small program lie together.
+//! `cargo xtask layout`: the linker script that groups functions of the small program.
 //!
-//! A program's pages come into memory when they are first touched, a few at a time, and every such
-//! time costs as much as a system call. What an ordinary event needs is a tenth of the program, but
-//! as compiled it lies all over it. So the linker is told to put it in one place, by a script that
-//! is written here and committed: `callgrind` tells which functions the standard dispatches call.
+//! A program's pages are loaded when they are first accessed, a few at a time, and every page fault
+//! costs as much as a system call. An ordinary event needs a tenth of the program, but as compiled
+//! it is scattered all over it. So a linker script that is generated here and committed puts it in
+//! one place: `callgrind` reports which functions the standard dispatches call.
 //!
 //! The script names functions by patterns that hold for any version of the crates and the compiler.
-//! One that it does not find is not missed: the program is the same, and a little slower to start.
+//! A function that it does not find is no problem: the program is the same, and a little slower to
+//! start.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -20,12 +21,12 @@ use super::platform::Libc;
 use crate::bench::dispatches::Dispatches;
 use crate::{TaskResult, Workspace, tools};
 
-/// Where the script is, in the repository.
+/// The path of the script in the repository.
 const FILE: &str = "crates/hook/layout.ld";
-/// The section that gets what an ordinary event needs.
+/// The section for what an ordinary event needs.
 pub const FIRST: &str = ".text.first";
 
-/// What is called before `main`, or has no name that `callgrind` could tell.
+/// What is called before `main`, or has no name that `callgrind` could report.
 const OF_THE_C_LIBRARY: &str = "    *crt1.o(.text .text.*)
     *libc.a:memcpy.lo(.text .text.*)
     *libc.a:memmove.lo(.text .text.*)
@@ -33,15 +34,15 @@ const OF_THE_C_LIBRARY: &str = "    *crt1.o(.text .text.*)
     *libc.a:__set_thread_area.lo(.text .text.*)
     *(.text.__libc_start_main .text.libc_start_main_stage2 .text.static_init_tls .text.strcmp)
 ";
-/// Tables without a name of a function, which nearly every function looks into, and those of crates
-/// that an ordinary event goes through.
+/// Anonymous tables, which nearly every function reads, and those of crates that an ordinary event
+/// uses.
 const TABLES: &str = "    *(.rodata.cst4 .rodata.cst8 .rodata.cst16 .rodata.cst32)
     *(.rodata._RN*Cs*_14anyhook_engine6redact* .rodata._RN*Cs*_14anyhook_engine7journal*)
     *(.rodata._RN*Cs*_10serde_json* .rodata._RN*Cs*_4itoa* .rodata._RN*Cs*_12xxhash_rust*)
     *(.rodata..Lswitch.table*)
 ";
 
-/// Writes the script anew.
+/// Regenerates the script.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     if !arguments.is_empty() {
         bail!("usage: cargo xtask layout");
@@ -55,17 +56,17 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     Ok(TaskResult::Good)
 }
 
-/// What the compiler is told when it links the small static program.
+/// Returns the compiler arguments for linking the small static program.
 pub fn arguments(workspace: &Workspace) -> Result<Vec<String>> {
     let path = workspace.root.join(FILE);
     let script = fs::read(&path).with_context(|| format!("{FILE} cannot be read"))?;
-    // Its content is an argument, too: otherwise cargo would not see that it has changed.
+    // Its content is an argument, too: otherwise cargo would not notice that it has changed.
     let content = crc(&script);
     let arguments = [
         "-T".to_owned(),
         path.display().to_string(),
         format!("-Wl,--defsym=anyhook_layout={content:#x}"),
-        // Tables are small, texts are large: each kind with its own.
+        // Tables are small, texts are large: each kind is kept together.
         "-Wl,--sort-section=alignment".to_owned(),
         // One segment to map instead of three; nothing is ever protected afterwards.
         "-Wl,-z,noseparate-code,-z,norelro".to_owned(),
@@ -73,14 +74,15 @@ pub fn arguments(workspace: &Workspace) -> Result<Vec<String>> {
     Ok(arguments.into_iter().flat_map(|one| ["-C".to_owned(), format!("link-arg={one}")]).collect())
 }
 
-/// A number that differs if the bytes do.
+/// Returns a checksum of the bytes.
 fn crc(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
     crc.sum()
 }
 
-/// The functions that the standard dispatches call, each once, in the order of the dispatches.
+/// Returns the functions that the standard dispatches call, without duplicates, in the order of the
+/// dispatches.
 fn called(dispatches: &Dispatches, aliases: &Aliases) -> Result<Vec<String>> {
     let valgrind = tools::on_path("valgrind").context("valgrind is missing")?;
     let report: PathBuf = dispatches.report();
@@ -99,8 +101,8 @@ fn called(dispatches: &Dispatches, aliases: &Aliases) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Names of one and the same function: the compiler makes one of functions that do the same, and what
-/// is linked has the name of any of them.
+/// Names of the same function: the compiler merges functions with the same code, and the linked one
+/// has the name of any of them.
 struct Aliases {
     places: BTreeMap<String, u64>,
     names: BTreeMap<u64, Vec<String>>,
@@ -122,19 +124,20 @@ impl Aliases {
     }
 }
 
-/// The functions in a report of `callgrind`: each is named where it is first met.
+/// Returns the functions in a report of `callgrind`: each is named at its first occurrence.
 fn functions(report: &str) -> impl Iterator<Item = &str> {
     report.lines().filter_map(|line| {
         let line = line.strip_prefix('c').unwrap_or(line).strip_prefix("fn=(")?;
         let (_, name) = line.split_once(") ")?;
-        // One that calls itself is several to `callgrind`.
+        // `callgrind` lists a recursive function several times.
         let name = name.split('\'').next()?;
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
         (name.bytes().all(is_name) && !name.starts_with("0x")).then_some(name)
     })
 }
 
-/// A name without what differs from build to build: the marks of crates, and the numbers of copies.
+/// Returns a name without what differs between builds: the hashes of crates, and the numbers of
+/// copies.
 fn pattern(name: &str) -> String {
     let copy = name.find(".llvm.").or_else(|| {
         let (before, number) = name.rsplit_once('.')?;
@@ -171,8 +174,8 @@ fn script(names: &[String]) -> String {
     )
 }
 
-/// Says whether a program was laid out by the script. Without, it would start more slowly, and
-/// nothing else would tell.
+/// Checks whether a program was laid out by the script. Otherwise it would start more slowly, and
+/// nothing else would show that.
 pub fn must_be_in_place(bytes: &[u8]) -> Result<()> {
     let size = super::elf::section_size(bytes, FIRST)?;
     if size < 64 * 1024 {
@@ -181,7 +184,7 @@ pub fn must_be_in_place(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Whether it concerns a program.
+/// Returns whether the layout applies to a program.
 pub fn concerns(libc: Libc, program: &str) -> bool {
     cfg!(target_os = "linux") && libc == Libc::Musl && program == super::package::SMALL
 }

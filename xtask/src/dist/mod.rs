@@ -1,8 +1,8 @@
-//! `cargo xtask dist`: what is shipped, one file a kind of package.
+//! `cargo xtask dist`: makes the packages, one file per kind.
 //!
-//! The static binaries are in all packages; with `--all`, an archive with dynamic ones is beside
-//! them. The files come out the same for the same commit and toolchain. `trial` installs and runs
-//! them all.
+//! The static binaries are in all packages; with `--all`, an archive with dynamic ones is added.
+//! The files are reproducible for the same commit and toolchain. `trial` installs and runs them
+//! all.
 
 mod archive;
 pub mod binary;
@@ -32,7 +32,7 @@ use self::package::{NAME, PROGRAMS, Programs};
 use self::platform::{Libc, Platform};
 use crate::{TaskResult, Workspace, tools};
 
-/// What the arguments ask for.
+/// The parsed options.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     out: Option<PathBuf>,
@@ -47,12 +47,12 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     Ok(TaskResult::Good)
 }
 
-/// Where packages go unless somebody says otherwise; cargo has a `dist` folder of its own.
+/// Returns where packages are written by default; cargo has a `dist` folder of its own.
 pub fn default_folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("packages")
 }
 
-/// Builds the binaries, writes every package that carries them, and the list of checksums.
+/// Builds the binaries, writes every package that contains them, and the list of checksums.
 pub fn make(workspace: &Workspace, out: &Path, libcs: &[Libc]) -> Result<()> {
     let platform = Platform::here()?;
     let time = archive::time(workspace)?;
@@ -90,7 +90,7 @@ pub fn make(workspace: &Workspace, out: &Path, libcs: &[Libc]) -> Result<()> {
     Ok(())
 }
 
-/// Builds every program at the same time: the small one is optimized as a whole, on one processor.
+/// Builds every program in parallel: the small one is optimized as a whole, on one processor.
 fn build_all(
     workspace: &Workspace,
     platform: Platform,
@@ -117,7 +117,7 @@ struct PackageFolder<'a> {
 }
 
 impl PackageFolder<'_> {
-    /// Makes a package and says how long that took.
+    /// Makes a package and prints how long that took.
     fn put(&mut self, make: impl FnOnce() -> Result<(String, Vec<u8>)>) -> Result<()> {
         let start = Instant::now();
         let (name, bytes) = make()?;
@@ -131,7 +131,7 @@ impl PackageFolder<'_> {
     }
 }
 
-/// Does something and says how long it took.
+/// Runs something and prints how long it took.
 fn timed<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("{what} …");
     let start = Instant::now();

@@ -1,5 +1,5 @@
-//! The licences of all crates that are linked into the programs: who ships their work must ship
-//! their notices.
+//! The licence notices of all crates that are linked into the programs: they have to be shipped
+//! with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::package::PROGRAMS;
 use crate::{Workspace, process};
 
-/// How the names of files begin that say what one may do.
+/// The prefixes of the names of licence files.
 const BEGINNINGS: [&str; 5] = ["licen", "copying", "copyright", "notice", "unlicense"];
 
-/// What is linked in and no crate, then what the list is.
+/// What is linked in and is not a crate, then an introduction to the list.
 const BEGINNING: &str = "\
 # Third parties
 
@@ -32,7 +32,7 @@ struct Crate {
     texts: Vec<String>,
 }
 
-/// A page with every crate and its licence texts, equal texts only once.
+/// Returns a page with every crate and its licence texts, equal texts only once.
 pub fn gather(workspace: &Workspace, target: &str) -> Result<String> {
     let mut command = workspace.cargo();
     command.args(["metadata", "--locked", "--format-version", "1", "--filter-platform", target]);
@@ -58,8 +58,8 @@ pub fn gather(workspace: &Workspace, target: &str) -> Result<String> {
     Ok(page(&crates))
 }
 
-/// The ids of all packages that the program is made of: nothing that only builds or tests it, and
-/// no macros, which write code and are not in it.
+/// Returns the ids of all packages that are in the program: without build and test dependencies,
+/// and without macros, which generate code and are not in it.
 fn linked(metadata: &Value) -> Option<BTreeSet<&str>> {
     let nodes: BTreeMap<&str, &Value> =
         list(&metadata["resolve"]["nodes"]).iter().map(|node| (word(&node["id"]), node)).collect();

@@ -1,4 +1,5 @@
-//! The npm package. Its `bin` are the programs themselves: a wrapper would start Node for every hook.
+//! The npm package. Its `bin` are the programs themselves: a wrapper would start Node for every
+//! hook.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ pub fn write(
         "package.json".to_owned(),
         PackageFile::plain(manifest(platform, programs, contents)),
     );
-    // npm wants everything in a folder of this name.
+    // npm requires everything to be in a folder of this name.
     let bytes = archive::pack("package", &files, time)?;
     Ok((format!("{NAME}-{VERSION}-npm-linux-{}.tgz", platform.npm()), bytes))
 }

@@ -1,4 +1,4 @@
-//! What a package is made of, and what every package is told about the project.
+//! The files of a package, and the project's metadata for every package.
 
 use std::collections::BTreeMap;
 
@@ -6,46 +6,46 @@ use std::collections::BTreeMap;
 pub const NAME: &str = "anyhook";
 /// The name of the program that agents call.
 pub const SMALL: &str = "anyhook-hook";
-/// The programs, each of a crate of the same name; in every package they lie side by side.
+/// The programs, each of a crate of the same name; in every package they are next to each other.
 pub const PROGRAMS: [&str; 2] = [NAME, SMALL];
 /// Its version; all crates of the workspace have the same.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// What it is, in one line.
+/// Its description, in one line.
 pub const SUMMARY: &str = "One hook engine for every AI coding agent";
-/// Where it is developed.
+/// Its repository.
 pub const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
-/// Its licences, in SPDX's words.
+/// Its licences, as an SPDX expression.
 pub const LICENCE: &str = env!("CARGO_PKG_LICENSE");
-/// Who made it.
+/// Its authors.
 pub const AUTHORS: &str = "The anyhook authors";
 
 /// One file of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageFile {
-    /// What is in it.
+    /// Its content.
     pub bytes: Vec<u8>,
-    /// Whether it can be run.
+    /// Whether it is executable.
     pub program: bool,
 }
 
 impl PackageFile {
-    /// A file that is only read.
+    /// Makes a file that is not executable.
     pub fn plain(bytes: impl Into<Vec<u8>>) -> Self {
         Self { bytes: bytes.into(), program: false }
     }
 
-    /// A file that is run.
+    /// Makes an executable file.
     pub fn program(bytes: impl Into<Vec<u8>>) -> Self {
         Self { bytes: bytes.into(), program: true }
     }
 
-    /// Its rights, as a number.
+    /// Returns its permissions, as a number.
     pub fn mode(&self) -> u32 {
         if self.program { 0o755 } else { 0o644 }
     }
 }
 
-/// Programs by their name, as bytes.
+/// Programs by name, as bytes.
 pub type Programs = BTreeMap<&'static str, Vec<u8>>;
 
 /// Puts the programs into a folder of a package.

@@ -1,4 +1,4 @@
-//! The names of one machine's kind in every world that packages go to.
+//! The names of one platform in each packaging ecosystem.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,14 @@ use anyhow::{Context as _, Result, bail};
 /// The C library a binary is built with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Libc {
-    /// musl, linked in: runs on every Linux, and starts the soonest.
+    /// musl, statically linked: runs on every Linux, and starts the fastest.
     Musl,
-    /// glibc, found on the machine at every start.
+    /// glibc, dynamically linked.
     Gnu,
 }
 
 impl Libc {
-    /// Both, the one that all packages carry first.
+    /// Both, the one in all packages first.
     pub const ALL: [Self; 2] = [Self::Musl, Self::Gnu];
 
     /// Its name in targets and in file names.
@@ -26,25 +26,26 @@ impl Libc {
     }
 }
 
-/// A kind of processor; the system is always Linux.
+/// A processor architecture; the system is always Linux.
 #[derive(Clone, Copy, Debug)]
 pub struct Platform {
-    /// As Rust, Python and file names call it.
+    /// Its name in Rust, Python and file names.
     architecture: &'static str,
-    /// As npm calls it.
+    /// Its name in npm.
     npm: &'static str,
-    /// As Debian calls it.
+    /// Its name in Debian.
     debian: &'static str,
 }
 
-/// The processors that packages are made for.
+/// The architectures that packages are made for.
 const PLATFORMS: [Platform; 2] = [
     Platform { architecture: "x86_64", npm: "x64", debian: "amd64" },
     Platform { architecture: "aarch64", npm: "arm64", debian: "arm64" },
 ];
 
 impl Platform {
-    /// The machine we are on: a package is only good if it was installed and run.
+    /// Returns the platform of this machine: a package has to be installed and run before it is
+    /// shipped.
     pub fn here() -> Result<Self> {
         if std::env::consts::OS != "linux" {
             bail!("packages are made on Linux; this is {}", std::env::consts::OS);
@@ -65,7 +66,7 @@ impl Platform {
         format!("{}-unknown-linux-{}", self.architecture, libc.name())
     }
 
-    /// The part of an archive's name that says where it runs.
+    /// Returns the part of an archive's name that names its platform.
     pub fn archive(self, libc: Libc) -> String {
         format!("{}-linux-{}", self.architecture, libc.name())
     }
@@ -80,8 +81,8 @@ impl Platform {
         self.debian
     }
 
-    /// The platforms of a wheel, each as `pip` compares it. A static binary needs nothing of the
-    /// C library of the machine, so the oldest of each kind that `pip` knows will do.
+    /// Returns the platform tags of a wheel, as `pip` compares them. A static binary needs nothing
+    /// of the machine's C library, so the oldest of each kind that `pip` knows are used.
     pub fn wheel(self) -> [String; 2] {
         [
             format!("manylinux_2_17_{}", self.architecture),
@@ -89,7 +90,7 @@ impl Platform {
         ]
     }
 
-    /// Where cargo puts what it builds.
+    /// Returns where cargo writes its output.
     pub fn built(self, build_folder: &Path, libc: Libc) -> PathBuf {
         build_folder.join(self.target(libc)).join(super::binary::PROFILE)
     }

@@ -1,4 +1,4 @@
-//! The archive: unpacked below `~/.local` or `/usr/local`, everything is in its place.
+//! The archive: unpacked below `~/.local` or `/usr/local`, everything is at its path.
 
 use anyhow::Result;
 

@@ -1,7 +1,7 @@
 //! The Python package: a wheel, whose programs are copied into the environment's `bin`.
 //!
-//! maturin makes it. It is given the very arguments that the program was built with, so that cargo
-//! has nothing to do; the other program, completions and manual are handed to it as data.
+//! maturin makes it. It gets exactly the arguments that the program was built with, so that cargo
+//! has nothing to do; the other program, completions and manual are passed to it as data.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -27,7 +27,7 @@ pub fn write(
     contents: &Contents,
 ) -> Result<(String, Vec<u8>)> {
     let maturin = tools::ensure(&tools::MATURIN)?;
-    // Inside the repository: cargo looks for its settings in the folders around it.
+    // Inside the repository: cargo looks for its configuration in parent folders.
     let around = workspace.root.join("target");
     fs::create_dir_all(&around)?;
     let stage = tempfile::tempdir_in(around)?;
@@ -47,15 +47,15 @@ pub fn write(
     the_only_file(&stage.path().join("out"))
 }
 
-/// Everything that maturin is told and given, by its path.
+/// Returns all of maturin's input, by path.
 fn project(workspace: &Workspace, programs: &Programs, contents: &Contents) -> Result<Files> {
     let mut files = Files::new();
-    // The one that maturin has built itself it puts there, too.
+    // maturin adds the one it has built itself.
     let mut others = programs.clone();
     others.remove(NAME);
     add_programs(&mut files, "data/scripts", &others);
     for (path, file) in contents.tree() {
-        // Documents have a place of their own in a wheel.
+        // Documents have their own folder in a wheel.
         if !path.starts_with("share/doc/") {
             files.insert(format!("data/data/{path}"), file);
         }
@@ -69,7 +69,7 @@ fn project(workspace: &Workspace, programs: &Programs, contents: &Contents) -> R
     Ok(files)
 }
 
-/// What maturin, `pip` and package indexes are told.
+/// Returns the metadata for maturin, `pip` and package indexes.
 fn settings(manifest: &Path, licences: &[&str]) -> Result<String> {
     let manifest = manifest.to_str().context("the repository's path is not Unicode")?;
     // Strings and lists are written the same way in JSON and in TOML.
@@ -106,7 +106,7 @@ fn settings(manifest: &Path, licences: &[&str]) -> Result<String> {
     ))
 }
 
-/// The name and the bytes of what is in a folder.
+/// Returns the name and the bytes of the only file in a folder.
 fn the_only_file(folder: &Path) -> Result<(String, Vec<u8>)> {
     let mut entries = folder.read_dir().context("maturin has written nothing")?;
     let entry = entries.next().context("maturin has written nothing")??;

@@ -1,4 +1,4 @@
-//! `anyhook add`: put a hook in place, or a pack of them.
+//! `anyhook add`: installs a hook, or a pack of hooks.
 
 mod pack;
 
@@ -70,7 +70,8 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> Com
     }
     std::fs::create_dir_all(&hooks_folder)
         .map_err(|error| CommandError::at(&hooks_folder, error))?;
-    // Copied aside and renamed: an agent at work never meets half a hook. A hidden folder is no hook.
+    // Copied to a temporary folder and renamed: a running agent never sees half a hook. A hidden
+    // folder is not a hook.
     let aside = tempfile::Builder::new()
         .prefix(".adding-")
         .tempdir_in(&hooks_folder)
@@ -124,8 +125,8 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> Com
     Ok(exit_code::OK)
 }
 
-/// Returns the name of the folder that a hook gets: that of its own folder, but for one that `remove`
-/// kept, whose folder has the time in its name.
+/// Returns the name of the folder that a hook gets: that of its own folder, except for one that
+/// `remove` kept, whose folder has the time in its name.
 fn folder_name(source: &Path, hook: &Hook, environment: &Environment) -> OsString {
     let removed = environment.places.state.as_deref().map(|state| StateDir::new(state).removed());
     let removed = removed.and_then(|folder| std::fs::canonicalize(folder).ok());

@@ -162,7 +162,7 @@ fn show(
     Ok(exit_code::OK)
 }
 
-/// Finds an agent by its id or its name, or the beginning of it, or of its session.
+/// Finds an agent by its id, its name or its session, or by a prefix of any of them.
 fn find<'all>(agents: &'all [AgentView], id: &str) -> Result<&'all AgentView, CommandError> {
     named(agents, "agent", id, |agent| NamedItem {
         id: &agent.id,

@@ -79,12 +79,13 @@ pub fn run(arguments: &CheckArgs, environment: &Environment, out: &mut Out) -> C
     Ok(if count == 0 { exit_code::OK } else { exit_code::PROBLEM })
 }
 
-/// Shows a hook's findings in its text.
+/// Shows a hook's findings in its source text.
 fn show(hook: &Hook, environment: &Environment, out: &mut Out) -> std::io::Result<()> {
     let path = hook.folder.join("HOOK.md");
     let path =
         path.strip_prefix(&environment.work_dir).unwrap_or(&path).to_string_lossy().into_owned();
-    // Only a finding with a place needs the text; without one it may be a pipe that never ends.
+    // Only a finding with a position needs the text; without one the file may be a pipe that never
+    // ends.
     let placed = hook.problems.iter().any(|problem| problem.place.is_some());
     let bytes = if placed { std::fs::read(hook.folder.join("HOOK.md"))? } else { Vec::new() };
     let text = String::from_utf8_lossy(&bytes);

@@ -1,7 +1,8 @@
-//! `anyhook completions`: for the shell's tab key.
+//! `anyhook completions`: prints the shell's completion script.
 //!
-//! What is printed has the shell ask this program what can stand at the cursor: `anyhook -- WORDS…`
-//! with `ANYHOOK_COMPLETE` set to the shell. What can be typed where is in [`super::values`].
+//! The printed script makes the shell ask this program what can be completed at the cursor:
+//! `anyhook -- WORDS…` with `ANYHOOK_COMPLETE` set to the shell. Which values each argument takes
+//! is defined in [`crate::argument_values`].
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -17,13 +18,13 @@ use crate::environment::completing_shell;
 use crate::error::CommandError;
 use crate::ui::Out;
 
-/// The variable by which a shell's script says which shell asks.
+/// The variable in which a shell's script names the shell.
 pub const VARIABLE: &str = "ANYHOOK_COMPLETE";
 
 /// The word before the command line that is to be completed.
 pub const ARGUMENT: &str = "--";
 
-/// The shells there are scripts for.
+/// The shells that have a script.
 const SHELLS: Shells<'static> = Shells::builtins();
 
 /// Print completions for a shell: commands, options, and values such as hooks and agents
@@ -50,16 +51,17 @@ pub fn run(arguments: &CompletionsArgs, out: &mut Out) -> CommandResult {
     Ok(exit_code::OK)
 }
 
-/// zsh reads a file of its functions at the first use of it: that use is to complete something, too.
+/// zsh loads a file of its functions at their first use: that use has to complete something, too.
 const ZSH_FIRST_USE: &str = "
 
 if [[ \"$funcstack[1]\" = \"_anyhook\" ]]; then
     _clap_dynamic_completer_anyhook \"$@\"
 fi";
 
-/// Answers a shell's script that asks what can stand at the cursor; none if no script asks.
+/// Answers a shell's script that asks what can be completed at the cursor; `None` if no script
+/// asks.
 ///
-/// What goes wrong is not said: the person is in the middle of a line.
+/// Errors are not reported: the person is in the middle of typing a line.
 pub fn answer(words: &[OsString]) -> Option<ExitCode> {
     let name = completing_shell()?;
     let shell = SHELLS.completer(&name)?;
@@ -70,7 +72,7 @@ pub fn answer(words: &[OsString]) -> Option<ExitCode> {
     let mut text = Vec::new();
     let mut command = super::command_line();
     if shell.write_complete(&mut command, words.to_vec(), folder.as_deref(), &mut text).is_ok() {
-        // A shell that does not read it has given up waiting.
+        // A shell that does not read the answer has given up waiting.
         let _ = std::io::stdout().write_all(&text);
     }
     Some(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! `anyhook context7`: current documentation, by hand or before an agent works.
+//! `anyhook context7`: fetches current documentation, by hand or before an agent works.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::mcp_wait::limit;
 use crate::ui::{Out, Tone};
 use crate::workflow::{self, ProjectMcpServers, workflow_agent};
 
-/// Who asks by hand has so much patience, for all topics together.
+/// How long a person who asks by hand waits, for all topics together.
 const WITHIN: Duration = Duration::from_secs(60);
 
 /// Fetch current documentation from the context7 MCP server and save it in the workflow's report
@@ -75,7 +75,7 @@ pub fn run(arguments: &Context7Args, environment: &Environment, out: &mut Out) -
     missing(&reports)
 }
 
-/// Fetches what an agent should know before it works.
+/// Fetches the documentation that an agent should have before it works.
 fn before_work(within: Option<Duration>, environment: &Environment) -> Result<(), CommandError> {
     let event = workflow::read_event()?;
     let project = workflow::find(environment)?;
@@ -89,7 +89,7 @@ fn before_work(within: Option<Duration>, environment: &Environment) -> Result<()
     missing(&reports).map(drop)
 }
 
-/// Returns the topics, each once.
+/// Returns the topics without duplicates.
 fn topics(told: &[String]) -> Result<Vec<String>, CommandError> {
     let mut topics: Vec<String> = Vec::new();
     for topic in told.iter().map(|topic| topic.trim()) {
@@ -117,7 +117,7 @@ fn show(report: &DocumentationReport, out: &mut Out) -> Result<(), CommandError>
     Ok(())
 }
 
-/// Says of which topics there is no documentation, and why.
+/// Reports which topics have no documentation, and why.
 fn missing(reports: &[DocumentationReport]) -> CommandResult {
     let is_missing =
         |report: &&DocumentationReport| report.status == DocumentationStatus::Unavailable;

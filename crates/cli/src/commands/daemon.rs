@@ -24,9 +24,9 @@ use crate::error::CommandError;
 use crate::format::{apart, thousands};
 use crate::ui::{Out, Tone};
 
-/// The daemon ends within this time, or something is wrong.
+/// The daemon stops within this time, or something is wrong.
 const END_LIMIT: Duration = Duration::from_secs(10);
-/// How often a log that is followed is looked at.
+/// How often a log that is followed is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Manage the daemon, which tracks what every agent is doing
@@ -87,8 +87,8 @@ enum DaemonCommand {
 }
 
 impl DaemonArgs {
-    /// Tells whether it starts the daemon, which reads the settings then. `status` tells what the
-    /// daemon thinks of them.
+    /// Returns whether this starts the daemon, which then reads the settings. `status` reports the
+    /// daemon's findings about them.
     pub fn is_start(&self) -> bool {
         matches!(self.command, DaemonCommand::Start { .. })
     }
@@ -130,7 +130,7 @@ fn start(repair: bool, environment: &Environment, out: &mut Out) -> CommandResul
     Ok(exit_code::OK)
 }
 
-/// Becomes the daemon, in this process; what it says goes to its log as always.
+/// Becomes the daemon, in this process; its output goes to its log as always.
 fn be_service(environment: &Environment, out: &mut Out) -> CommandResult {
     if let Some(mut client) = connect_if_it_runs(environment)? {
         let status = daemon::status(&mut client)?;
@@ -154,7 +154,7 @@ fn be_service(environment: &Environment, out: &mut Out) -> CommandResult {
     Err(CommandError::at(binary, error))
 }
 
-/// Adds why the daemon could not start, which it said in its log.
+/// Adds why the daemon could not start, as reported in its log.
 fn explained(trouble: CommandError, environment: &Environment) -> CommandError {
     let said = folder(&environment.places).ok().and_then(|folder| last_words(&folder));
     match said {
@@ -166,7 +166,7 @@ fn explained(trouble: CommandError, environment: &Environment) -> CommandError {
 }
 
 fn stop(environment: &Environment, out: &mut Out) -> CommandResult {
-    // First, so that no hook event or keeper that finds it gone brings it back.
+    // First, so that no hook event or task supervisor that finds the daemon gone starts it again.
     let place = folder(&environment.places)?;
     if place.path().exists() {
         let path = place.stopped();
@@ -177,11 +177,11 @@ fn stop(environment: &Environment, out: &mut Out) -> CommandResult {
         return Ok(exit_code::OK);
     };
     let process = daemon::status(&mut client).ok().map(|status| status.pid);
-    // It answers by ending.
+    // It answers by exiting.
     let _ = client.request(&Request::Stop);
     let over = poll_until(Instant::now() + END_LIMIT, Duration::from_millis(10), || {
         let runs = connect_if_it_runs(environment).is_ok_and(|client| client.is_some());
-        // Its socket goes first: what is started next must not meet the rest of it.
+        // Its socket is removed first: the next daemon must not meet the rest of the old one.
         (!runs && process.is_none_or(has_ended)).then_some(())
     });
     over.ok_or_else(does_not_end)?;
@@ -189,7 +189,7 @@ fn stop(environment: &Environment, out: &mut Out) -> CommandResult {
     Ok(exit_code::OK)
 }
 
-/// Tells whether a process has ended. One that its parent has not waited for yet has no command line.
+/// Returns whether a process has ended. A zombie has no command line.
 fn has_ended(process: u32) -> bool {
     fs::read(format!("/proc/{process}/cmdline")).map_or(true, |line| line.is_empty())
 }
@@ -233,8 +233,8 @@ fn status(json: bool, environment: &Environment, out: &mut Out) -> CommandResult
     out.field("journal", Tone::Plain, status.journal.as_deref().unwrap_or("nothing read yet"))?;
     let logs: Vec<String> =
         status.logs.iter().map(|logs| format!("{} {}", logs.host, logs.files)).collect();
-    let logs = if logs.is_empty() { "none yet".to_owned() } else { logs.join(", ") };
-    out.field("logs", Tone::Plain, &logs)?;
+    let logs = if logs.is_empty() { "none read yet".to_owned() } else { logs.join(", ") };
+    out.field("agent logs", Tone::Plain, &logs)?;
     let size = thousands(status.store_bytes);
     let store = format!("{size} bytes in {}", shown(&place.store(), &environment.places));
     out.field("store", Tone::Plain, &store)?;

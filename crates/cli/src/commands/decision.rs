@@ -113,16 +113,16 @@ pub fn run(arguments: DecisionArgs, environment: &Environment, out: &mut Out) ->
         DecisionCommand::Show { id, json } => list::show(&id, json, environment, out),
         DecisionCommand::Resolve(arguments) => resolve::run(arguments, environment, out),
         DecisionCommand::Claim { claim } => {
-            change(claim, Request::Claim, "is yours", environment, out)
+            change(claim, Request::Claim, "claimed", environment, out)
         }
         DecisionCommand::Release { claim } => {
-            change(claim, Request::Release, "is released", environment, out)
+            change(claim, Request::Release, "released", environment, out)
         }
         DecisionCommand::Revoke { claim } => revoke(claim, environment, out),
     }
 }
 
-/// Returns who decides: as they say, or by their login.
+/// Returns who decides: the given name, or the login name.
 fn who(by: Option<String>) -> Result<String, CommandError> {
     match by {
         Some(by) if by.trim().is_empty() || by.chars().any(char::is_control) => {
@@ -141,7 +141,8 @@ fn change(
     out: &mut Out,
 ) -> CommandResult {
     let ClaimArgs { id, by, json } = claim;
-    let request = request(ClaimRequest { id, by: who(by)? });
+    let by = who(by)?;
+    let request = request(ClaimRequest { id, by: by.clone() });
     let Response::Decision(decision) = connect(environment)?.request(&request)? else {
         return Err(ClientError::NoAnswer.into());
     };
@@ -150,7 +151,7 @@ fn change(
         return Ok(exit_code::OK);
     }
     let id = decision.inquiry.id.to_string();
-    out.line(&[(Tone::Strong, &id), (Tone::Plain, " "), (Tone::Plain, word)])?;
+    out.line(&[(Tone::Strong, &id), (Tone::Plain, &format!(" {word} by {by}"))])?;
     Ok(exit_code::OK)
 }
 
@@ -179,7 +180,8 @@ fn decisions(environment: &Environment) -> Result<Vec<DecisionView>, CommandErro
     }
 }
 
-/// Returns what a decision is found by: its id, or the name of the agent while it is open.
+/// Returns the names by which a decision is found: its id, or the name of the agent while it is
+/// open.
 fn known(decision: &DecisionView) -> NamedItem<'_> {
     let is_open = decision.resolution.is_none();
     NamedItem {

@@ -1,4 +1,4 @@
-//! `anyhook demo`: real hooks, a scripted agent session, each event with its verdict.
+//! `anyhook demo`: a scripted agent session with real hooks, each event with its verdict.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -44,7 +44,7 @@ const HOOKS: [(&str, &str, &str); 6] = hooks!(
     "ask-the-policy",
 );
 
-/// The folder the tour takes place in.
+/// The folder that the demo runs in.
 struct Stage {
     project: PathBuf,
     hooks: PathBuf,
@@ -159,7 +159,7 @@ fn tour(stage: &Stage, out: &mut Out) -> Result<(), CommandError> {
     let hook_file = stage.hooks.join("ask-the-policy/HOOK.md");
     let text = fs::read_to_string(&hook_file)?;
     fs::write(&hook_file, text.replacen("trigger:", "on_failure: block\ntrigger:", 1))?;
-    // In a session of its own: one under way would tell that its guard was changed.
+    // In a session of its own: the running one would report that its guard was changed.
     scene.session = "demo-2";
     scene.play("The same with `on_failure: block` in its HOOK.md", deploy, out)?;
     scene.play("The agent tries to stop", stop.clone(), out)?;
@@ -201,7 +201,7 @@ impl DemoEvent<'_> {
     }
 }
 
-/// Returns the journal once the hook that ran aside has reported.
+/// Returns the journal once the hook that ran in the background has reported.
 fn wait_for_aside(stage: &Stage) -> Result<Vec<Record>, CommandError> {
     let folder = stage.engine.places().state.clone().unwrap_or_default();
     let limit = Instant::now() + Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! `anyhook doctor`: what is wrong and how to put it right.
+//! `anyhook doctor`: reports what is wrong and how to fix it.
 
 use anyhook_hosts::AGENTS;
 use anyhook_model::exit_code;
@@ -84,7 +84,8 @@ pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> 
     Ok(if bad == 0 { exit_code::OK } else { exit_code::PROBLEM })
 }
 
-/// Looks at the daemon, if it has ever run. It starts by itself, so that it does not is no fault.
+/// Checks the daemon, if it has ever run. It starts on demand, so that it is not running is not a
+/// problem.
 fn look_at_daemon(environment: &Environment, ward: &mut SubjectFindings<'_>) {
     let Ok(folder) = daemon::folder(&environment.places) else { return };
     if !folder.path().exists() {
@@ -106,7 +107,7 @@ fn look_at_daemon(environment: &Environment, ward: &mut SubjectFindings<'_>) {
         Ok(None) => match daemon::last_words(&folder) {
             Some((why, hint)) => ward.bad(format!("the daemon cannot run: {why}"), &hint),
             None => match downtime::down_since(environment) {
-                // Hook events and keepers bring it back; there was none since.
+                // Hook events and task supervisors start it again; there have been none since.
                 Some(since) if folder.has_work() && !folder.is_stopped() => ward.bad(
                     format!("the daemon is needed but not running: {since}"),
                     "anyhook daemon start; `anyhook daemon install` lets the system restart it",

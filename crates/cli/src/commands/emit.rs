@@ -1,4 +1,4 @@
-//! `anyhook emit`: tells the daemon something about an agent, through the journal.
+//! `anyhook emit`: reports something about an agent to the daemon, through the journal.
 
 use anyhook_engine::{Engine, new_id, now};
 use anyhook_hosts::bus_event::{self, AGENT_LIMIT, MESSAGE_LIMIT};
@@ -120,7 +120,7 @@ pub fn run(arguments: EmitArgs, environment: &Environment, out: &mut Out) -> Com
     Engine::new(environment.places.clone())
         .journal(vec![record])
         .map_err(|error| CommandError::at(journal.folder(), error))?;
-    // It is told of what was journaled by reading it, so it has to be there.
+    // The daemon learns of journaled events by reading the journal, so it has to run.
     daemon::revive(&environment.places, StartedBy::Hook);
     if json {
         let agent = event.report().map(|report| report.agent.clone()).unwrap_or_default();

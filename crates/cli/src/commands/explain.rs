@@ -1,4 +1,4 @@
-//! `anyhook explain`: who would run, in what order, who not and why.
+//! `anyhook explain`: which hooks would run, in which order, which would not, and why.
 
 use anyhook_engine::agent_directives::{self, PIPELINE};
 use anyhook_engine::hook::Trust;
@@ -8,8 +8,8 @@ use anyhook_model::{Event, EventKind, Mode, SkipReason, exit_code};
 use clap::Args;
 
 use super::CommandResult;
-use super::fire::EventArgs;
 use crate::environment::{Environment, shown};
+use crate::event_args::EventArgs;
 use crate::ui::{Cell, Out, Tone};
 
 /// Show which hooks an event would run, in order, and why others are skipped; runs nothing
@@ -28,7 +28,7 @@ pub fn run(arguments: &ExplainArgs, environment: &Environment, out: &mut Out) ->
     show(&Engine::new(environment.places.clone()), &event, arguments.json, environment, out)
 }
 
-/// Shows the plan of an event.
+/// Shows the dispatch plan of an event.
 pub fn show(
     engine: &Engine,
     event: &Event,
@@ -113,7 +113,7 @@ pub fn show(
     Ok(exit_code::OK)
 }
 
-/// Returns what the agent we run in would be told by its pipeline if it wanted to stop.
+/// Returns what its pipeline would tell the calling agent if that wanted to stop.
 fn held(event: &Event, environment: &Environment) -> Option<String> {
     let state = environment.places.state.as_deref().filter(|_| event.kind == EventKind::BeforeStop);
     agent_directives::read(state?, environment.agent_id.as_deref()?)?.hold_stop

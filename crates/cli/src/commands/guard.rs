@@ -1,4 +1,4 @@
-//! `anyhook guard`: guards that hooks are made of.
+//! `anyhook guard`: guards that hooks are built from.
 
 mod mcp;
 #[cfg(feature = "workflow")]

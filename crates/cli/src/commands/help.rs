@@ -1,7 +1,7 @@
 //! `anyhook help`: the help of a command, and the list of all commands in groups.
 //!
-//! clap has no groups of commands, so the list is written here from [`GROUPS`]; the sentences are
-//! those of the commands themselves.
+//! clap has no groups of commands, so the list is written here from [`GROUPS`]; the descriptions
+//! are those of the commands themselves.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -9,11 +9,12 @@ use std::io::{self, Write as _};
 use anyhook_model::exit_code;
 use clap::{Args, Command, CommandFactory};
 
-use super::{Cli, CommandResult, values};
+use super::{Cli, CommandResult};
+use crate::argument_values;
 use crate::environment::terminal_width;
 use crate::error::usage;
 
-/// Lines are no longer than this: the same limit as `max_term_width` sets for clap's own text.
+/// Lines are at most this long: the same limit as `max_term_width` sets for clap's own text.
 const WIDEST: usize = 100;
 
 /// Every command, in the order in which the help lists them.
@@ -56,7 +57,7 @@ pub fn run(arguments: &HelpArgs) -> CommandResult {
     }
 }
 
-/// Prints the help that clap has made, with colours where they are wanted.
+/// Prints the help that clap has rendered, with colours where they are wanted.
 pub fn print(help: &clap::Error) -> io::Result<()> {
     write!(anstream::stdout(), "{}", help.render().ansi())
 }
@@ -66,10 +67,10 @@ pub fn print_list() -> io::Result<()> {
     write!(anstream::stdout(), "{}", command_line().render_help().ansi())
 }
 
-/// Returns the command line as clap knows it, with the values that its arguments take and a help that
-/// lists the commands in groups.
+/// Returns the clap command line, with the values that its arguments take and a help that lists the
+/// commands in groups.
 pub fn command_line() -> Command {
-    let command = values::described(Cli::command());
+    let command = argument_values::described(Cli::command());
     let list = list(&command, terminal_width().min(WIDEST));
     let header = *command.get_styles().get_header();
     command.help_template(format!(
@@ -77,7 +78,7 @@ pub fn command_line() -> Command {
     ))
 }
 
-/// Returns the commands in their groups, with what each is for.
+/// Returns the commands in their groups, with their descriptions.
 fn list(command: &Command, width: usize) -> String {
     let styles = command.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
@@ -99,7 +100,7 @@ fn list(command: &Command, width: usize) -> String {
     text
 }
 
-/// Returns a text in lines of at most `width`, unless a single word is longer.
+/// Wraps a text in lines of at most `width`, unless a single word is longer.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! `anyhook hosts`: the agents, where they are, and what they can do.
+//! `anyhook hosts`: lists the agents, where they are installed, and what they can do.
 
 use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::exit_code;
@@ -20,7 +20,7 @@ pub struct HostsArgs {
 }
 
 pub fn run(arguments: &HostsArgs, environment: &Environment, out: &mut Out) -> CommandResult {
-    // Each agent is asked for its version, which takes some of them a second: all at once.
+    // Each agent is asked for its version, which takes some of them a second: all in parallel.
     let reports: Vec<HostReport> = std::thread::scope(|scope| {
         let asked: Vec<_> =
             AGENTS.map(|agent| scope.spawn(move || report(agent, environment))).into();

@@ -1,4 +1,4 @@
-//! `anyhook install`: have agents call anyhook.
+//! `anyhook install`: registers anyhook in agents' settings.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::human_only::by_a_person;
 use crate::paging::PagerArgs;
 use crate::ui::{Out, Tone, counted, first_line};
 
-/// So many hooks of the person are named that are kept, each cut to this width.
+/// At most this many of the person's own hooks are named as kept, each cut to this width.
 const KEPT_SHOWN: usize = 3;
 const KEPT_WIDTH: usize = 60;
 
@@ -60,7 +60,7 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
             .hint("name one: anyhook install claude-code"));
     }
     let call = agents::call(environment)?;
-    // All are worked out before the first is written: a broken file stops us early.
+    // All are computed before the first is written: a broken file stops us early.
     let mut plans = Vec::new();
     for agent in chosen {
         plans.push(InstallPlan::wire(agent, &scope, &call)?);
@@ -93,8 +93,8 @@ fn carry_out(
         });
         installed = failed.map_or(installed, Err);
     }
-    // Everything is written by now: somebody who stops reading does not stop the installation. Of
-    // agents before one that failed the person is told, too.
+    // Everything is written by now: a closed standard output does not stop the installation. Agents
+    // that were installed before one failed are reported, too.
     let (number, failed) = match installed {
         Ok(all) => (all, None),
         Err((index, error)) => (index, Some(error)),
@@ -144,7 +144,7 @@ fn tell_all(
     Ok(())
 }
 
-/// Says in a few lines what was done for one agent, and what it cannot do.
+/// Prints in a few lines what was done for one agent, and what it cannot do.
 fn tell(
     agent: &InstalledAgent,
     plan: &InstallPlan,
@@ -222,14 +222,14 @@ pub fn show_diff(plan: &InstallPlan, path: &Path, out: &mut Out) -> std::io::Res
     Ok(())
 }
 
-/// Returns a file's text before and after; that of a file that is not there is empty.
+/// Returns a file's text before and after; empty for a file that does not exist.
 fn around<'plan>(plan: &'plan InstallPlan, path: &Path) -> (&'plan str, &'plan str) {
     let before = plan.texts.get(path).map_or("", String::as_str);
     let after = plan.edits.get(path).and_then(Option::as_deref).unwrap_or("");
     (before, after)
 }
 
-/// Returns the files that a plan changes, with the whole diff of each if it is wanted.
+/// Returns the files that a plan changes, with the full diff of each on request.
 pub fn changed_files(plan: &InstallPlan, with_diff: bool) -> Vec<ChangedFile> {
     let file = |(path, change): (&PathBuf, SettingsChange)| {
         let (before, after) = around(plan, path);
@@ -278,7 +278,7 @@ fn copied(copy: &ProgramCopy) -> CopiedProgram {
     }
 }
 
-/// Says which programs were copied for agents to call; they are large.
+/// Prints which programs were copied for agents to call; they are large.
 fn tell_programs(
     report: &InstallReport,
     environment: &Environment,
@@ -301,7 +301,7 @@ fn tell_programs(
     Ok(())
 }
 
-/// Says how to see that it works.
+/// Prints how to check that the installation works.
 fn tell_next_step(
     report: &InstallReport,
     plans: &[InstallPlan],
@@ -317,7 +317,7 @@ fn tell_next_step(
     out.line(&[(Tone::Hint, "next: "), (Tone::Plain, &words)])
 }
 
-/// What an agent cannot do, which somebody may rely on.
+/// What an agent cannot do although users may rely on it.
 struct Limits {
     missing: Vec<EventKind>,
     powerless: Vec<EventKind>,
@@ -343,7 +343,7 @@ impl Limits {
     }
 }
 
-/// Says what the agent cannot do, before anybody relies on it.
+/// Prints what the agent cannot do, before anyone relies on it.
 fn tell_limits(agent: &InstalledAgent, out: &mut Out) -> std::io::Result<()> {
     let listed = |events: &[EventKind]| {
         events.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
@@ -368,7 +368,7 @@ fn tell_limits(agent: &InstalledAgent, out: &mut Out) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Events at which a hook's author expects to be able to block.
+/// Events that a hook's author expects to be able to block.
 const BLOCKABLE: [EventKind; 7] = [
     EventKind::SessionStart,
     EventKind::BeforeAgent,

@@ -1,4 +1,4 @@
-//! `anyhook list`: what is installed, with problems.
+//! `anyhook list`: lists the installed hooks, with problems.
 
 use anyhook_engine::discover::HookStatus;
 use anyhook_engine::hook::Trust;
@@ -62,7 +62,7 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Co
     Ok(exit_code::OK)
 }
 
-/// Shows a line for each hook, no wider than the terminal.
+/// Shows a line for each hook, at most as wide as the terminal.
 fn show_table(hooks: &[HookStatus], out: &mut Out) -> std::io::Result<()> {
     let column = |title: &str, cell: &dyn Fn(&HookStatus) -> (Tone, String)| {
         Column::new(title, hooks.iter().map(cell).collect::<Vec<_>>().into_iter())
@@ -90,7 +90,7 @@ fn show_findings(
     environment: &Environment,
     out: &mut Out,
 ) -> std::io::Result<()> {
-    // `permissions` looks like protection: that it is none is said without being asked.
+    // `permissions` looks like protection: that it is not is always reported.
     let findings: Vec<_> = hook
         .problems
         .iter()
@@ -124,7 +124,7 @@ fn show_findings(
     Ok(())
 }
 
-/// Says which hooks of the project run beside the user's of their name.
+/// Reports which hooks of the project run next to the user's hooks of the same name.
 fn beside(hooks: &[HookStatus]) -> Vec<String> {
     let stands = |standing: &&HookStatus| {
         standing.out.is_none()
@@ -145,7 +145,7 @@ fn beside(hooks: &[HookStatus]) -> Vec<String> {
     of(Level::Project).filter(is_beside).map(words).collect()
 }
 
-/// Says where a hook may take longer than an agent that is wired in will wait.
+/// Reports where a hook may take longer than an installed agent will wait.
 fn too_slow(hook: &Hook, environment: &Environment) -> Vec<String> {
     let definition = &hook.definition;
     let mut notes = Vec::new();
@@ -169,7 +169,7 @@ fn too_slow(hook: &Hook, environment: &Environment) -> Vec<String> {
     notes
 }
 
-/// Returns what a person wants to know about a hook's standing.
+/// Returns the status of a hook for display.
 fn status(standing: &HookStatus) -> (Tone, String) {
     let hook = &standing.hook;
     if let Some(why) = &standing.out {

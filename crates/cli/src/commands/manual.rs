@@ -1,6 +1,6 @@
-//! `anyhook __manual FOLDER`: the manual, a page a command, for packages to carry.
+//! `anyhook __manual FOLDER`: writes the manual pages, one per command, for packages to include.
 //!
-//! Not a command for people: `--help` tells them the same.
+//! Not a command for people: `--help` gives them the same text.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,10 +11,10 @@ use clap::CommandFactory;
 use super::Cli;
 use crate::error::CommandError;
 
-/// The word on the command line.
+/// The argument on the command line.
 pub const ARGUMENT: &str = "__manual";
 
-/// Writes the pages into the folder that is named.
+/// Writes the pages into the given folder.
 pub fn main(arguments: &[OsString]) -> ExitCode {
     let [folder] = arguments else {
         return CommandError::usage("the manual needs a folder, and nothing else")

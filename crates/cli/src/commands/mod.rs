@@ -1,4 +1,4 @@
-//! What a person types: one file a command.
+//! The commands of the command line: one file per command.
 
 mod add;
 mod agent;
@@ -12,7 +12,6 @@ mod demo;
 mod doctor;
 mod emit;
 mod explain;
-mod fire;
 mod guard;
 mod help;
 mod hosts;
@@ -33,7 +32,7 @@ mod replay;
 mod review;
 mod run;
 mod runbook;
-mod schema;
+pub mod schema;
 mod serve;
 mod stats;
 mod test;
@@ -41,7 +40,6 @@ mod top;
 mod trust;
 mod uninstall;
 mod untrust;
-mod values;
 mod verify;
 mod watch;
 #[cfg(any(test, not(feature = "workflow")))]
@@ -173,7 +171,8 @@ struct HookArgs {
 }
 
 impl HookArgs {
-    /// Returns the request, written in an unusual way or it would have been answered before clap.
+    /// Returns the request; it was written in an unusual way, or it would have been answered before
+    /// clap.
     fn request(&self) -> Option<hook::HookCall> {
         let request = hook::HookCall::new(&self.host, self.deadline_ms.map(Duration::from_millis))?;
         let folders = hook::FolderOverrides {
@@ -184,7 +183,7 @@ impl HookArgs {
         Some(request.with_folders(folders).of_tool(self.tool_event))
     }
 
-    /// Says why there is no answer.
+    /// Returns why there is no answer.
     fn explain(&self) -> CommandError {
         let known = agents::host_ids();
         CommandError::usage(format!("unknown host `{}`", self.host)).hint(
@@ -196,7 +195,7 @@ impl HookArgs {
     }
 }
 
-/// What a command ends with: an exit code, or trouble.
+/// The result of a command: an exit code, or an error.
 type CommandResult = Result<u8, CommandError>;
 
 /// Runs the command on the command line.
@@ -217,7 +216,7 @@ pub fn main() -> ExitCode {
         Colour::Never => anstream::ColorChoice::Never.write_global(),
     }
     let Some(command) = cli.command else {
-        // Nothing can be done for a closed standard output.
+        // Nothing can be done about a closed standard output.
         let _ = help::print_list();
         return ExitCode::SUCCESS;
     };
@@ -251,7 +250,7 @@ pub fn main() -> ExitCode {
     }
     let flushed = out.flush().map_err(CommandError::from);
     match (ended, flushed) {
-        // That nobody reads the words does not change the answer; a block stays one in any case.
+        // A closed output does not change the result; a block remains one in any case.
         (Ok(code), Err(trouble)) if trouble.is_silent() || code == exit_code::BLOCKED => {
             ExitCode::from(code)
         }
@@ -262,8 +261,8 @@ pub fn main() -> ExitCode {
 }
 
 impl Command {
-    /// Tells whether what the command changes about hooks and settings counts in sessions under way.
-    /// What an agent may call, too, does not.
+    /// Returns whether the command's changes to hooks and settings take effect in running sessions.
+    /// Those of commands that an agent may call do not.
     fn counts_at_once(&self) -> bool {
         matches!(
             self,
@@ -276,8 +275,8 @@ impl Command {
         )
     }
 
-    /// Tells whether what the command does depends on `anyhook.toml`. Those that look for what is wrong
-    /// tell of it themselves.
+    /// Returns whether the command depends on `anyhook.toml`. Commands that look for problems
+    /// report it themselves.
     fn uses_settings(&self) -> bool {
         match self {
             Self::Run(_)
@@ -293,8 +292,8 @@ impl Command {
         }
     }
 
-    /// Tells whether other hooks may be installed after the command than before; `doctor` puts right
-    /// what follows from that.
+    /// Returns whether the command may change which hooks are installed; `doctor` fixes what
+    /// follows from that.
     fn may_change_hooks(&self) -> bool {
         matches!(
             self,
@@ -310,22 +309,22 @@ impl Command {
     }
 }
 
-/// Says on standard error what is wrong with `anyhook.toml`: defaults are used in place of it.
+/// Reports on standard error what is wrong with `anyhook.toml`: defaults are used instead.
 fn warn_of_settings(environment: &Environment) {
     let places = &environment.places;
     let root = find_root(&environment.work_dir, places.home.as_deref());
     for problem in Settings::load(places, root.as_deref()).problems {
-        // Whether anybody reads it changes nothing.
+        // Whether anyone reads it changes nothing.
         let _ = Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &problem)]);
     }
 }
 
-/// Brings the marker for agents' entries in line with the hooks that are installed now.
+/// Updates the marker for agents' entries to match the hooks that are installed now.
 fn refresh_guard_marker(environment: &Environment) {
     let places = &environment.places;
     let root = find_root(&environment.work_dir, places.home.as_deref());
     if let Err(error) = guard_marker::refresh(places, root.as_deref(), &environment.work_dir) {
-        // Whoever closed standard error does not read it elsewhere either.
+        // With standard error closed there is nowhere else to report it.
         let _ = Out::stderr().line(&[
             (Tone::Warn, "warning: "),
             (
@@ -338,10 +337,10 @@ fn refresh_guard_marker(environment: &Environment) {
     }
 }
 
-/// Prints the help that was asked for, or says how the command was used wrongly.
+/// Prints the requested help, or reports how the command was used wrongly.
 fn told_by_clap(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        // Nothing can be done for a closed standard output.
+        // Nothing can be done about a closed standard output.
         let _ = help::print(error);
         return ExitCode::SUCCESS;
     }

@@ -1,4 +1,4 @@
-//! `anyhook new`: a hook to start from, that passes `check`, with a test case.
+//! `anyhook new`: creates a hook that passes `check`, with a test case.
 
 use anyhook_engine::problem::event_hint;
 use anyhook_model::exit_code;
@@ -101,7 +101,7 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> Com
     Ok(exit_code::OK)
 }
 
-/// Says what of the description cannot be used.
+/// Reports which part of the description cannot be used.
 fn unusable(error: NewHookError, arguments: &NewArgs) -> CommandError {
     let (message, hint) = match error {
         NewHookError::Name(fault) => (

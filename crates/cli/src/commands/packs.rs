@@ -1,4 +1,4 @@
-//! `anyhook packs`: hooks that belong together, and where they are installed.
+//! `anyhook packs`: lists packs of hooks, and where they are installed.
 
 use anyhook_engine::Level;
 use anyhook_hosts::AGENTS;
@@ -90,7 +90,7 @@ fn show(pack: &ListedPack, environment: &Environment, out: &mut Out) -> std::io:
     out.table(&rows)
 }
 
-/// Says where a pack is installed, what is missing there and what was changed.
+/// Prints where a pack is installed, what is missing there and what was changed.
 fn show_installed(
     pack: &ListedPack,
     environment: &Environment,
@@ -148,7 +148,7 @@ fn listed(pack: &Pack, environment: &Environment) -> ListedPack {
     }
 }
 
-/// Returns what of a pack is at a level, if anything is.
+/// Returns which parts of a pack are at a level, if any.
 fn installed(pack: &Pack, level: Level, environment: &Environment) -> Option<InstalledPack> {
     let folder = hooks_folder(level, environment).ok()?;
     let hooks = status::hooks(pack, &folder);

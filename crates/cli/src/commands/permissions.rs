@@ -1,21 +1,21 @@
-//! Which commands loosen what guards an agent: those an agent may not run.
+//! Permissions of commands: those that weaken an agent's guards may not be run by an agent.
 //!
-//! Every command has its line here; a test compares the table with the command line.
+//! Every command has an entry here; a test compares the table with the command line.
 
 use clap::ArgMatches;
 
 /// Who may run a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// It loosens nothing.
+    /// It weakens no guard.
     Anyone,
     /// Only a person.
     Person,
-    /// Only a person, unless this option says that nothing is changed.
+    /// Only a person, unless this option makes it change nothing.
     Unless(&'static str),
-    /// Anyone; what an agent makes with it is in shadow mode until a person promotes it.
+    /// Anyone; what an agent creates with it is in shadow mode until a person promotes it.
     Shadow,
-    /// The command itself knows: it depends on what there is to do.
+    /// The command itself decides: it depends on what has to be done.
     Itself,
 }
 
@@ -39,7 +39,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("trust", Rule::Unless("show")),
     ("untrust", Rule::Person),
     ("reload", Rule::Person),
-    // Wiring us in again as we are is nobody's harm.
+    // Registering the same hooks again does no harm.
     ("install", Rule::Itself),
     ("uninstall", Rule::Unless("dry_run")),
     ("hosts", Rule::Anyone),
@@ -55,9 +55,9 @@ pub const RULES: &[(&str, Rule)] = &[
     // A name guards nothing.
     ("agent rename", Rule::Anyone),
     ("agent peek", Rule::Anyone),
-    // Whoever sits at another agent answers its dialogs.
+    // Whoever attaches to another agent answers its dialogs.
     ("agent attach", Rule::Person),
-    // It is typed where a person would type: a shell or an agent's own commands take it, unseen by
+    // It is typed where a person would type: a shell or the agent's own commands take it, unseen by
     // hooks.
     ("agent send", Rule::Person),
     ("agent kill", Rule::Anyone),
@@ -85,7 +85,7 @@ pub const RULES: &[(&str, Rule)] = &[
     #[cfg(not(feature = "workflow"))]
     ("workflow", Rule::Anyone),
     ("workflow init", Rule::Anyone),
-    // An agent may not say what is started.
+    // An agent may not choose which program is started.
     ("workflow run", Rule::Itself),
     ("workflow status", Rule::Anyone),
     ("workflow list", Rule::Anyone),
@@ -103,21 +103,21 @@ pub const RULES: &[(&str, Rule)] = &[
     ("review", Rule::Anyone),
     ("daemon start", Rule::Anyone),
     ("daemon stop", Rule::Person),
-    // What runs at every login is a person's to say.
+    // A person decides what runs at every login.
     ("daemon install", Rule::Unless("print")),
     ("daemon uninstall", Rule::Person),
     ("daemon status", Rule::Anyone),
     ("daemon logs", Rule::Anyone),
     ("replay", Rule::Anyone),
-    // What an agent made in shadow mode counts once a person says so.
+    // What an agent created in shadow mode is enforced once a person says so.
     ("promote", Rule::Unless("dry_run")),
     ("schema", Rule::Anyone),
     ("completions", Rule::Anyone),
     ("help", Rule::Anyone),
 ];
 
-/// Returns the name of the command that was typed, such as `daemon stop`, if only a person may run it
-/// as it was typed.
+/// Returns the name of the typed command, such as `daemon stop`, if only a person may run it with
+/// these arguments.
 pub fn for_a_person(typed: &ArgMatches) -> Option<String> {
     let mut names = Vec::new();
     let mut inner = typed;

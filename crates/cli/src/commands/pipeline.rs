@@ -1,4 +1,4 @@
-//! `anyhook pipeline`: runs pipelines of runbooks, shows how far they are, and ends them.
+//! `anyhook pipeline`: runs pipelines of runbooks, shows their progress, and ends them.
 
 mod list;
 mod logs;
@@ -22,7 +22,7 @@ use crate::environment::{Environment, user_name, variables_for_agents};
 use crate::error::CommandError;
 use crate::ui::{Out, Tone};
 
-/// How long it is between two looks at a pipeline that is watched.
+/// How often a pipeline that is watched is queried.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Run pipelines from runbooks: commands and agents, step by step
@@ -123,7 +123,7 @@ pub fn run(arguments: PipelineArgs, environment: &Environment, out: &mut Out) ->
     }
 }
 
-/// Asks for a change, and prints what the pipeline is then.
+/// Requests a change, and prints the resulting pipeline.
 fn tell(request: &Request, json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let Response::Pipeline(pipeline) = connect(environment)?.request(request)? else {
         return Err(ClientError::NoAnswer.into());
@@ -150,7 +150,7 @@ fn pipelines(environment: &Environment) -> Result<Vec<PipelineView>, CommandErro
     }
 }
 
-/// Finds a pipeline by its id or the beginning of it.
+/// Finds a pipeline by its id or a prefix of it.
 fn find(id: &str, environment: &Environment) -> Result<PipelineView, CommandError> {
     match ask(environment, &Request::Pipeline { id: id.to_owned() })? {
         Response::Pipeline(pipeline) => Ok(*pipeline),
@@ -162,7 +162,7 @@ fn hint(out: &mut Out, text: &str) -> Result<(), CommandError> {
     Ok(out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, text)])?)
 }
 
-/// Returns the folder for workspaces that runbooks give no path.
+/// Returns the folder for workspaces for which runbooks give no path.
 fn workspaces_folder(environment: &Environment) -> Result<PathBuf, CommandError> {
     let state = environment.places.state.as_deref().ok_or_else(|| {
         CommandError::problem("no state folder, so there are no workspaces").hint("set HOME")

@@ -1,4 +1,4 @@
-//! `anyhook promote HOOK`: from shadow to enforce.
+//! `anyhook promote HOOK`: switches a hook from shadow to enforce.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::error::CommandError;
 use crate::target;
 use crate::ui::{Out, Page, Tone};
 
-/// So many of the calls it would have blocked are shown.
+/// At most this many of the calls it would have blocked are shown.
 const SHOWN: usize = 10;
 
 /// Enforce a hook that has been in shadow mode: `mode: shadow` becomes `mode: enforce`
@@ -82,7 +82,8 @@ pub fn run(arguments: &PromoteArgs, environment: &Environment, out: &mut Out) ->
     Ok(exit_code::OK)
 }
 
-/// Returns what the hook would have done, as far back as the journal goes; none if it has not run.
+/// Returns what the hook would have done, as far back as the journal goes; `None` if it has not
+/// run.
 fn shadow(hook: &str, environment: &Environment) -> Result<Option<ShadowStats>, CommandError> {
     let Some(journal) = environment.journal() else { return Ok(None) };
     let scope = TallyScope {
@@ -113,7 +114,7 @@ fn show_shadow(
     Ok(())
 }
 
-/// Returns the one hook that is meant.
+/// Returns the one hook that is named.
 fn the_hook(name: &Path, environment: &Environment) -> Result<Hook, CommandError> {
     let mut found = target::find(&[name.to_owned()], environment)?;
     if found.len() > 1 {

@@ -1,4 +1,4 @@
-//! `anyhook prompt`: the hooks as a short text for an agent's context.
+//! `anyhook prompt`: describes the hooks in a short text for an agent's context.
 
 use anyhook_engine::Hook;
 use anyhook_engine::hook::Trust;
@@ -26,7 +26,7 @@ pub fn run(arguments: &PromptArgs, environment: &Environment, out: &mut Out) -> 
         .hooks
         .iter()
         .filter(|standing| standing.out.is_none() && standing.hook.fault().is_none())
-        // What differs from what was trusted does not run.
+        // A hook that differs from what was trusted does not run.
         .filter(|standing| !matches!(standing.hook.trust, Trust::Changed(_)))
         .map(|standing| &standing.hook)
         .collect();

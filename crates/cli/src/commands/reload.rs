@@ -1,4 +1,4 @@
-//! `anyhook reload`: sessions under way use the guards as they are now.
+//! `anyhook reload`: makes running sessions use the current guards.
 
 use anyhook_engine::{now, session_guards};
 use anyhook_model::exit_code;

@@ -1,4 +1,4 @@
-//! `anyhook remove`: take a hook away, or a pack of them, so that it can be had back.
+//! `anyhook remove`: removes a hook, or a pack of hooks, so that it can be restored.
 
 mod pack;
 
@@ -78,7 +78,7 @@ pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> 
     let kept = StateDir::new(state).removed().join(format!("{name}-{stamp}"));
     let source = absolute(&hook.folder)?;
     apply::move_away(&hook.folder, &kept)?;
-    // Whoever removes a hook does not want it to be missed.
+    // A removed hook must not be reported as missing.
     TrustStore::new(state).forget(&source)?;
     if arguments.json {
         out.json(&RemoveReport {
@@ -95,7 +95,8 @@ pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> 
     let restore = format!("anyhook add {place}{level}");
     out.line(&[(Tone::Dim, "to restore it: "), (Tone::Plain, &restore)])?;
     if matches!(hook.trust, Trust::Trusted | Trust::Changed(_)) {
-        // Whoever takes a trusted guard away silently must not switch it off: it now counts as failed.
+        // Removing a trusted guard's files must not silently disable it: the hook now counts as
+        // failed.
         let text = format!(
             "it was trusted and is now reported as missing; `anyhook untrust {name}` stops that"
         );

@@ -1,4 +1,4 @@
-//! `anyhook replay`: what hooks would have said to the events of the past. Nothing is changed.
+//! `anyhook replay`: shows what hooks would have said to past events. Nothing is changed.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::target;
 use crate::time_arg::TimeArg;
 use crate::ui::{Cell, Out, Tone, counted, first_line};
 
-/// So many events of each kind are shown; `--json` has all.
+/// At most this many events of each kind are shown; `--json` has all.
 const SHOWN: usize = 20;
 
 /// Try hooks on past events: what would they have decided? Exit 1 if anything differs
@@ -104,7 +104,7 @@ pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> 
 
 impl ReplayArgs {
     /// Returns the arguments for the process that does the work, with the hooks found here: there,
-    /// the machine's own may look like a stranger's.
+    /// the machine's own hooks may look like untrusted ones.
     fn again(&self, hooks: &[Hook], environment: &Environment) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec!["replay".into(), "--apart".into()];
         let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
@@ -136,7 +136,7 @@ impl ReplayArgs {
     }
 }
 
-/// Returns the person's choice of colours, to be handed on.
+/// Returns the colour options to pass on.
 fn colours() -> Vec<OsString> {
     let mut arguments = std::env::args_os()
         .skip_while(|argument| !argument.as_encoded_bytes().starts_with(b"--color"));
@@ -148,7 +148,7 @@ fn colours() -> Vec<OsString> {
     }
 }
 
-/// Returns the hooks to try, as if they were in force.
+/// Returns the hooks to try, as if they were enforced.
 fn hooks(arguments: &ReplayArgs, environment: &Environment) -> Result<Vec<Hook>, CommandError> {
     let mut hooks = if arguments.hooks.is_empty() {
         // Nothing from a repository runs unasked: what is not trusted must be named.

@@ -1,4 +1,4 @@
-//! `anyhook review`: what another model thinks of an artifact, by hand or when a stage is done.
+//! `anyhook review`: asks another model about an artifact, by hand or when a stage is completed.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -59,7 +59,7 @@ pub fn run(arguments: &ReviewArgs, environment: &Environment, out: &mut Out) -> 
     })
 }
 
-/// Asks about what an agent has completed.
+/// Requests a review of what an agent has completed.
 fn after_work(within: Duration, environment: &Environment) -> Result<(), CommandError> {
     let event = workflow::read_event()?;
     let project = workflow::find(environment)?;

@@ -1,4 +1,4 @@
-//! `anyhook run`: fire one event by hand.
+//! `anyhook run`: fires one event by hand.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use clap::Args;
 
 use super::CommandResult;
 use super::explain;
-use super::fire::EventArgs;
 use crate::environment::Environment;
+use crate::event_args::EventArgs;
 use crate::format::milliseconds;
 use crate::progress::{RunningHookNotice, note_running};
 use crate::ui::{Cell, Out, StyledLine, Tone, first_line};
@@ -50,10 +50,10 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> Com
     drop(ticker);
     let journaled = engine.journal_with(vec![(*dispatched.record).clone()], &dispatched.settings);
     if let Err(error) = journaled {
-        // There is no record to look at.
+        // There is no record to refer to.
         dispatched.verdict.id = None;
         let text = format!("the journal cannot be written: {error}");
-        // The verdict counts even where nobody can be told.
+        // The verdict counts even if no one can be told.
         let _ = Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &text)]);
     }
     let shown = if arguments.json {
@@ -71,17 +71,17 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> Com
     Ok(exit_code::OK)
 }
 
-/// Ends by the signal that interrupted a hook, if one did: the caller is to see that.
+/// Ends by the signal that interrupted a hook, if one did, so that the caller sees it.
 pub fn die_if_interrupted(engine: &Engine, out: &mut Out) -> std::io::Result<()> {
     let Some(signal) = engine.interrupted() else { return Ok(()) };
     out.flush()?;
     signal_hook::low_level::emulate_default_handler(signal)
 }
 
-/// Returns a mark, a word and their tone for what a hook said.
+/// Returns a mark, a word and their tone for a hook's result.
 pub fn said(run: &RunRecord) -> (Tone, String) {
     if let Some(failure) = &run.failure {
-        // Its cause may be at the end, and nobody can act on half of it.
+        // Its cause may be at the end, and half of it is of no use.
         return (Tone::Warn, format!("failed: {}", first_line(failure, 1000)));
     }
     if run.outcome == Some(RunOutcome::Detached) {
@@ -111,7 +111,7 @@ pub fn said(run: &RunRecord) -> (Tone, String) {
     (tone, parts.join(", "))
 }
 
-/// Tells whether a run is the verdict: its reason is said with that.
+/// Returns whether a run decided the verdict: its reason is then shown with the verdict.
 fn is_verdict(run: &RunRecord, verdict: &Verdict) -> bool {
     verdict.effect.is_some()
         && verdict.by.as_deref() == Some(run.hook.as_str())
@@ -120,7 +120,7 @@ fn is_verdict(run: &RunRecord, verdict: &Verdict) -> bool {
         && run.decision.effect == verdict.effect
 }
 
-/// Shows what each hook said.
+/// Shows the result of each hook.
 pub fn show_runs(runs: &[RunRecord], verdict: &Verdict, out: &mut Out) -> std::io::Result<()> {
     let rows: Vec<Vec<Cell>> = runs
         .iter()
@@ -142,7 +142,7 @@ pub fn show_runs(runs: &[RunRecord], verdict: &Verdict, out: &mut Out) -> std::i
     out.table(&rows)
 }
 
-/// Shows the hooks that could have had a say, had they been mended or trusted.
+/// Shows the hooks that could have had a say if they had been fixed or trusted.
 fn show_left_out(record: &Record, out: &mut Out) -> std::io::Result<()> {
     for skipped in &record.skipped {
         if matches!(skipped.why, SkipReason::Untrusted | SkipReason::Unusable(_)) {
@@ -158,7 +158,7 @@ fn show_left_out(record: &Record, out: &mut Out) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Shows the verdict, or that there is none because nobody was asked.
+/// Shows the verdict, or that there is none because no hook was asked.
 fn show_outcome(dispatched: &DispatchedEvent, out: &mut Out) -> std::io::Result<()> {
     let DispatchedEvent { verdict, record, .. } = dispatched;
     let mut lines = verdict_lines(verdict);
@@ -187,14 +187,13 @@ pub fn show_verdict(verdict: &Verdict, indent: &str, out: &mut Out) -> std::io::
     out.lines(indent, &verdict_lines(verdict))
 }
 
-/// Words a verdict for people.
+/// Formats a verdict for people.
 pub fn verdict_lines(verdict: &Verdict) -> Vec<StyledLine> {
     let (tone, words) = match verdict.effect {
         Some(Effect::Deny) => (Tone::Bad, "blocked"),
         Some(Effect::Ask) => (Tone::Warn, "approval required"),
-        Some(Effect::Allow) => (Tone::Good, "allowed"),
         None if verdict.capped => (Tone::Warn, "allowed (capped)"),
-        None => (Tone::Good, "allowed"),
+        Some(Effect::Allow) | None => (Tone::Good, "allowed"),
     };
     let by = verdict.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let reason = verdict.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();

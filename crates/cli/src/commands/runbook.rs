@@ -1,4 +1,4 @@
-//! `anyhook runbook`: what people wrote about pipelines and agents.
+//! `anyhook runbook`: lists, shows and checks runbooks, the definitions of pipelines and agents.
 
 mod check;
 mod list;

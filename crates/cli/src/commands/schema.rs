@@ -1,4 +1,4 @@
-//! `anyhook schema`: the JSON Schemas.
+//! `anyhook schema`: prints the JSON Schemas.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub struct SchemaArgs {
     name: Option<String>,
 }
 
-/// Returns every schema's name and text, by name: those of files and answers, and those of a
+/// Returns every schema's name and text, sorted by name: those of files and answers, and those of a
 /// workflow's artifacts.
 fn all() -> Vec<(&'static str, Cow<'static, str>)> {
     let own = schema::SCHEMAS.iter().map(|schema| (schema.name, schema.text.into()));

@@ -1,6 +1,6 @@
-//! `anyhook stats`: the journal summed up.
+//! `anyhook stats`: summarises the journal.
 //!
-//! What is counted, how, and how a report looks is [`anyhook_stats`]'s.
+//! What is counted, how, and how a report looks is defined in [`anyhook_stats`].
 
 use anyhook_model::exit_code;
 use anyhook_stats::{StatsError, Tally, TallyScope, fails_closed, page, prometheus, report};
@@ -15,10 +15,10 @@ use crate::target;
 use crate::time_arg::TimeArg;
 use crate::ui::{Out, Page, Tone};
 
-/// How far back a person looks.
+/// The default period.
 const PERIOD: TimeArg = TimeArg::Ago(SignedDuration::from_hours(7 * 24));
 
-/// How many of each list are shown.
+/// How many entries of each list are shown.
 const SHOWN: usize = 5;
 
 /// Summarize the journal: which hooks ran, blocked, failed or never fired, and how long they took

@@ -1,4 +1,4 @@
-//! `anyhook test`: run the cases in each hook's `tests/` folder.
+//! `anyhook test`: runs the cases in each hook's `tests/` folder.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::progress::{RunningHookNotice, note_running};
 use crate::target;
 use crate::ui::{Out, Tone};
 
-/// Of more cases than this, those that failed are shown once more at the end.
+/// If there are more cases than this, those that failed are shown again at the end.
 const ON_A_SCREEN: usize = 15;
 
 /// Run hooks' test cases; exit 1 if one fails
@@ -91,7 +91,7 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> Co
     Ok(if failed == 0 { exit_code::OK } else { exit_code::PROBLEM })
 }
 
-/// How wide the names are.
+/// The widths of the name columns.
 struct Widths {
     hook: usize,
     case: usize,
@@ -120,7 +120,7 @@ fn show(
     let (tone, mark) = if one.passed { (Tone::Good, "ok    ") } else { (Tone::Bad, "FAILED") };
     let took = took.map(|took| milliseconds(u64::try_from(took.as_micros()).unwrap_or(u64::MAX)));
     let took = took.unwrap_or_default();
-    // Nothing is filled up at the end of a line.
+    // Lines are not padded at the end.
     let rest = match (&one.description, took.as_str()) {
         (Some(text), "") => format!("  {text}"),
         (Some(text), took) => format!("  {took:<6}  {text}"),

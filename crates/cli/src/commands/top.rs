@@ -1,4 +1,4 @@
-//! `anyhook top`: watch all agents at work.
+//! `anyhook top`: shows all agents live.
 
 use std::io;
 
@@ -49,7 +49,7 @@ pub fn run(arguments: &TopArgs, environment: &Environment) -> CommandResult {
     Ok(exit_code::OK)
 }
 
-/// Pages as `log show` and `pipeline show` have them.
+/// The pages that `log show` and `pipeline show` print.
 struct CommandPages<'given> {
     journal: &'given Journal,
     places: &'given Places,

@@ -1,4 +1,4 @@
-//! `anyhook trust`: approve a project's hooks, MCP servers and runbooks, after showing what they are.
+//! `anyhook trust`: approves a project's hooks, MCP servers and runbooks, after showing them.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::runbooks::{self, FoundRunbook, UnverifiedFile};
 use crate::target;
 use crate::ui::{Out, Tone, counted};
 
-/// So many lines of a file are shown.
+/// At most this many lines of a file are shown.
 const LINES_SHOWN: usize = 60;
 
 /// Review and approve a project's hooks, MCP servers and runbooks
@@ -55,7 +55,7 @@ pub struct TrustArgs {
 }
 
 impl TrustArgs {
-    /// Tells whether the person has said what to trust, so that nobody is asked.
+    /// Returns whether the person has named what to trust, so that nothing is asked.
     fn says_what(&self) -> bool {
         self.all || !self.paths.is_empty() || !self.replace.is_empty()
     }
@@ -107,7 +107,7 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> C
         }
         let is_asked = !asked_for || rival.is_some_and(is_replaceable);
         if is_asked || !out.is_held() {
-            // What is asked about must have been read, and what cannot be shown is not trusted.
+            // What is asked about must have been shown, and what cannot be shown is not trusted.
             out.flush()?;
         }
         if !asked_for && !confirm(&format!("Trust {name}?"))? {
@@ -146,26 +146,31 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> C
         }
     }
     if total > 1 && !arguments.show {
-        // Below the pager: one who ends it early sees it, too.
+        // Below the pager, so that a person who quits it early sees this, too.
         out.flush()?;
         out.gap()?;
         out.text(&sum.words(left.len()))?;
     }
     if !left.is_empty() && !std::io::stdin().is_terminal() {
-        let count = |is: fn(&ShownItem) -> bool| left.iter().filter(|shown| is(shown)).count();
-        let hooks = count(|shown| matches!(shown, ShownItem::Hook(_)));
-        let runbooks = count(|shown| matches!(shown, ShownItem::Runbook(_)));
-        let servers = (hooks + runbooks < left.len()).then(|| mcp_servers::FILE.to_owned());
-        let hooks = (hooks > 0).then(|| counted(hooks, "hook"));
-        let runbooks = (runbooks > 0).then(|| counted(runbooks, "runbook"));
-        let what: Vec<String> = hooks.into_iter().chain(servers).chain(runbooks).collect();
-        let message = format!(
-            "{} not trusted: cannot ask for confirmation without a terminal",
-            what.join(" and ")
-        );
-        return Err(CommandError::problem(message).hint("pass names, or --all"));
+        return Err(cannot_ask(&left));
     }
     Ok(exit_code::OK)
+}
+
+/// The error if there is no terminal to ask on.
+fn cannot_ask(left: &[ShownItem]) -> CommandError {
+    let count = |is: fn(&ShownItem) -> bool| left.iter().filter(|shown| is(shown)).count();
+    let hooks = count(|shown| matches!(shown, ShownItem::Hook(_)));
+    let runbooks = count(|shown| matches!(shown, ShownItem::Runbook(_)));
+    let servers = (hooks + runbooks < left.len()).then(|| mcp_servers::FILE.to_owned());
+    let hooks = (hooks > 0).then(|| counted(hooks, "hook"));
+    let runbooks = (runbooks > 0).then(|| counted(runbooks, "runbook"));
+    let what: Vec<String> = hooks.into_iter().chain(servers).chain(runbooks).collect();
+    let message = format!(
+        "{} not trusted: cannot ask for confirmation without a terminal",
+        what.join(" and ")
+    );
+    CommandError::problem(message).hint("pass names, or --all")
 }
 
 /// Trusts what was named without showing or asking, and prints what was done.
@@ -197,7 +202,7 @@ fn trust_as_json(
     Ok(exit_code::OK)
 }
 
-/// What was done, for the last line.
+/// What was done, for the summary line.
 #[derive(Default)]
 struct Sum {
     trusted: usize,
@@ -315,8 +320,8 @@ fn present_runbook(
     show(&name, &piece, None, &place, usize::MAX, out)
 }
 
-/// Asks whoever is at the terminal about a runbook whose pipeline is to run; refuses it where nobody
-/// is, or an agent.
+/// Asks the person at the terminal about a runbook whose pipeline is to run; refuses it without a
+/// terminal, or for an agent.
 pub fn before_it_runs(
     runbook: UnverifiedFile,
     environment: &Environment,
@@ -334,7 +339,7 @@ pub fn before_it_runs(
     if !std::io::stdin().is_terminal() {
         return Err(refusal);
     }
-    // What the command prints may be read by a program.
+    // Standard output may be read by a program.
     let mut stderr = Out::stderr();
     present_runbook(&runbook, environment, &mut stderr)?;
     stderr.flush()?;
@@ -346,8 +351,8 @@ pub fn before_it_runs(
     Ok(())
 }
 
-/// Refuses a runbook or workflow that an agent wants to run, unless a person has trusted what it says:
-/// the agent's hooks would see nothing of its commands.
+/// Refuses a runbook or workflow that an agent wants to run, unless a person has trusted what it
+/// says: the agent's hooks would see nothing of its commands.
 pub fn before_an_agent_runs_it(
     command: &str,
     runbook: &UnverifiedFile,
@@ -361,7 +366,7 @@ pub fn before_an_agent_runs_it(
     Err(runbooks::refusal(runbook, environment))
 }
 
-/// Says what a person can do about a runbook that was refused.
+/// Adds what a person can do about a refused runbook.
 fn to_be_trusted(refused: CommandError, name: &str) -> CommandError {
     refused.hint(format!(
         "a person has to trust `{name}` first: run anyhook trust {name} in your own terminal"
@@ -417,7 +422,7 @@ fn present_hook(
     Ok(())
 }
 
-/// Says what becomes of the hook that has the same name.
+/// Shows what happens to the hook with the same name.
 fn present_rival(rival: &Hook, out: &mut Out) -> std::io::Result<()> {
     let on_failure = if rival.blocks_on_failure() { "block" } else { "allow" };
     let about = format!(
@@ -435,7 +440,7 @@ fn present_rival(rival: &Hook, out: &mut Out) -> std::io::Result<()> {
     out.line(&[(Tone::Warn, &words)])
 }
 
-/// Shows a file: what it is, and its first lines unless it is as before. The rest is at `place`.
+/// Shows a file: what it is, and its first lines unless it is unchanged. The rest is at `place`.
 fn show(
     name: &str,
     piece: &HookPart,

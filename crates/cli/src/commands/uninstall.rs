@@ -1,5 +1,5 @@
-//! `anyhook uninstall`: agents no longer call anyhook; their settings are restored to the byte where
-//! nobody has edited them since.
+//! `anyhook uninstall`: removes anyhook from agents' settings; they are restored byte for byte
+//! where no one has edited them since.
 
 use std::path::{Path, PathBuf};
 
@@ -77,7 +77,7 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
     let differs = |one: &Done| one.files.iter().any(|(_, how)| *how != RestoreResult::Exactly);
     let is_problem = arguments.verify && done.iter().any(differs);
     let code = if is_problem { exit_code::PROBLEM } else { exit_code::OK };
-    // As with an installation: printing does not decide what is written, nor what comes of it.
+    // As with an installation: printing does not affect what is written, nor the result.
     let told = if done.is_empty() && failed.is_some() {
         Ok(())
     } else {
@@ -90,8 +90,8 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
     }
 }
 
-/// Returns the agents that were named; without names those that are here, or that we were installed
-/// into when they were.
+/// Returns the named agents; without names those that are installed, or that were when anyhook was
+/// registered in them.
 fn meant(
     names: &[String],
     scope: &SettingsScope,
@@ -122,7 +122,7 @@ fn take_out(
         return Ok(Done { plan, files });
     }
     agents::write(&plan.edits)?;
-    // As they are on the disk now, not as they should be.
+    // As they are on disk now, not as they should be.
     let files = plan.restored(&agents::read(agent, scope)?, record.as_ref());
     RecordedInstallation::forget(state, agent, scope);
     Ok(Done { plan, files })
@@ -140,8 +140,7 @@ fn tell_all(
     }
     if done.is_empty() {
         let whose = if arguments.project { "project" } else { "user" };
-        let words =
-            format!("nothing to uninstall: no agent calls anyhook by the {whose}'s settings");
+        let words = format!("nothing to uninstall: anyhook is not in any agent's {whose} settings");
         out.line(&[(Tone::Dim, &words)])?;
     }
     if arguments.diff {
@@ -157,7 +156,7 @@ fn tell_all(
     Ok(())
 }
 
-/// Says what was done for one agent: a line for it, and one for each file.
+/// Prints what was done for one agent: a line for it, and one for each file.
 fn tell(
     one: &Done,
     arguments: &UninstallArgs,
@@ -184,8 +183,12 @@ fn tell(
 
 fn words_for(how: RestoreResult, goes: bool, dry_run: bool) -> (Tone, &'static str) {
     match (how, goes, dry_run) {
-        (RestoreResult::Exactly, true, true) => (Tone::Good, "would be removed, as before"),
-        (RestoreResult::Exactly, true, false) => (Tone::Good, "removed, as before"),
+        (RestoreResult::Exactly, true, true) => {
+            (Tone::Good, "would be removed (it was created by the install)")
+        }
+        (RestoreResult::Exactly, true, false) => {
+            (Tone::Good, "removed (it was created by the install)")
+        }
         (RestoreResult::Exactly, false, true) => (Tone::Good, "would be restored exactly"),
         (RestoreResult::Exactly, false, false) => (Tone::Good, "restored exactly"),
         (RestoreResult::Edited, _, true) => {

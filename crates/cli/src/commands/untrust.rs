@@ -1,4 +1,4 @@
-//! `anyhook untrust`: forget that a project's hooks, MCP servers and runbooks were trusted.
+//! `anyhook untrust`: revokes the trust in a project's hooks, MCP servers and runbooks.
 
 use std::path::{Path, PathBuf};
 
@@ -59,14 +59,14 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
             untrusted.push(hook.name().to_owned());
         }
     }
-    // One that is gone from the project can still be forgotten.
+    // The trust in a file that is gone from the project can still be revoked.
     let file = mcp_servers::project_path(environment);
     let is_named = |path: &PathBuf| mcp_servers::is_meant(path, environment);
     if (arguments.all || arguments.paths.iter().any(is_named)) && store.forget(&file)? {
         unknown.retain(|path| !is_named(path));
         untrusted.push(mcp_servers::FILE.to_owned());
     }
-    // Of those that are named, also one that is gone.
+    // Named ones include those that are gone.
     let of_project = runbooks::of_project(environment).into_iter().map(|runbook| runbook.path);
     let runbooks: Vec<(PathBuf, Option<PathBuf>)> = if arguments.all {
         of_project.map(|path| (path, None)).collect()

@@ -1,5 +1,5 @@
-//! `anyhook verify`: whether the journal is whole, whether every denial was heeded, and whether the
-//! indexes say what the hooks say.
+//! `anyhook verify`: checks whether the journal is intact, whether every denial was heeded, and
+//! whether the indexes match the hooks.
 
 use anyhook_engine::alarms;
 use anyhook_engine::index;
@@ -14,7 +14,7 @@ use crate::error::CommandError;
 use crate::progress::ProgressBar;
 use crate::ui::{Out, Tone, counted};
 
-/// So many things are named; `--json` has all.
+/// At most this many items are named; `--json` has all.
 const NAMED: usize = 10;
 
 /// Verify the journal, that no denied call ran, and the hook indexes; exit 1 on problems

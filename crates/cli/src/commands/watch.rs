@@ -1,4 +1,4 @@
-//! `anyhook watch`: what happens, one line each, for people and for scripts.
+//! `anyhook watch`: prints events as they happen, one line each, for people and for scripts.
 
 pub mod source;
 
@@ -17,7 +17,7 @@ use crate::ui::{Out, Tone};
 
 use self::source::{EventSource, SubscriptionStart, WatchUpdate, end_by};
 
-/// The column of names is so wide; a longer name moves the rest of its line.
+/// The width of the name column; a longer name shifts the rest of its line.
 const NAME_WIDTH: usize = 24;
 
 /// Watch what agents and pipelines do, one line for each event, until Ctrl-C
@@ -70,7 +70,7 @@ pub fn run(arguments: &WatchArgs, environment: &Environment, out: &mut Out) -> C
             WatchUpdate::Told(told) => {
                 if arguments.takes(&told) {
                     print(&told, arguments.json, out)?;
-                    // Whoever reads it wants it now.
+                    // Readers want each line at once.
                     out.flush()?;
                 }
             }

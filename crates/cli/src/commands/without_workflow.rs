@@ -1,4 +1,4 @@
-//! A build without the feature `workflow`: its commands are known, and say how to get them.
+//! A build without the feature `workflow`: its commands exist, and print how to get them.
 
 #![cfg_attr(
     feature = "workflow",
@@ -16,7 +16,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::ui::Out;
 
-/// What is missing, as a person is told.
+/// What is missing, as it is reported.
 const MISSING: &str = "this build of anyhook has no workflows";
 /// How to get it.
 const HOW: &str = "packages have them; from source: cargo build --release --features full";
@@ -50,7 +50,7 @@ pub mod workflow {
         Vec::new()
     }
 
-    /// The daemon asks for it after a workflow's event; only another build can have caused one.
+    /// The daemon starts it after a workflow's event; only another build can have caused one.
     pub fn watch_gates() {}
 
     /// A project that has a workflow is not guarded by it, and no one is asked at its gates.
@@ -84,7 +84,7 @@ pub mod guard {
 
     use super::{CommandResult, Environment};
 
-    /// A guard that cannot look fails: its hook says what follows from that.
+    /// A guard that cannot check fails: its hook defines what follows from that.
     pub fn run(_: Option<Duration>, _: &Environment) -> CommandResult {
         Err(super::missing())
     }

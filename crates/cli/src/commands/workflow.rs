@@ -131,7 +131,7 @@ pub fn schemas() -> Vec<(&'static str, Cow<'static, str>)> {
     [("workflow-file", file.into())].into_iter().chain(artifacts).collect()
 }
 
-/// Asks people about gates until there is none: the process that the daemon starts for it.
+/// Asks people about gates until none is left: run in the process that the daemon starts for it.
 pub fn watch_gates() {
     anyhook_workflow::watcher::run(&caller(&Environment::read()));
 }

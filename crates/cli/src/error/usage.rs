@@ -1,4 +1,4 @@
-//! A command line that clap refuses, in our words: one suggestion, and it is the hint.
+//! Usage errors: a command line that clap refuses, in our words, with one suggestion as the hint.
 
 use anyhook_model::nearest::nearest;
 use clap::Command;
@@ -7,14 +7,14 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use super::CommandError;
 use crate::commands::command_line;
 
-/// What people type who know other programs.
+/// Names from other programs that people type.
 const OTHER_NAMES: [(&str, &str); 4] =
     [("ls", "list"), ("rm", "remove"), ("status", "doctor"), ("version", "--version")];
 
-/// Returns what is wrong with the words that were typed after the program's name.
+/// Returns the error for the words that were typed after the program's name.
 pub fn trouble<'typed>(error: &Error, typed: impl Iterator<Item = &'typed str>) -> CommandError {
     let mut program = command_line();
-    // Options of all commands are known to each of them only then.
+    // Only then does each command know the global options.
     program.build();
     let (command, path) = named(&program, typed);
     let suggested = suggestion(error, command);
@@ -25,7 +25,7 @@ pub fn trouble<'typed>(error: &Error, typed: impl Iterator<Item = &'typed str>) 
     CommandError::usage(message(error, suggested.is_some())).hint(hint)
 }
 
-/// Returns clap's message without its advice, and without the usage where that is of no use.
+/// Returns clap's message without its tips, and without the usage where that does not help.
 fn message(error: &Error, has_suggestion: bool) -> String {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
@@ -44,7 +44,7 @@ fn message(error: &Error, has_suggestion: bool) -> String {
     kept.join("\n\n").trim_end().to_owned()
 }
 
-/// Returns what was probably meant, if anything is near enough.
+/// Returns what was probably meant, if anything is similar enough.
 fn suggestion(error: &Error, command: &Command) -> Option<String> {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
@@ -67,7 +67,7 @@ fn suggestion(error: &Error, command: &Command) -> Option<String> {
     }
 }
 
-/// Returns the command below another one that a word is near to.
+/// Returns the subcommand that a word is similar to.
 fn near_command(word: &str, above: &Command) -> Option<String> {
     let names = || above.get_subcommands().map(Command::get_name);
     let is_known = |name: &&str| match *name {
@@ -85,7 +85,7 @@ fn text_of(error: &Error, kind: ContextKind) -> Option<&str> {
     }
 }
 
-/// Returns the command that the words name, as far as they name one, and how it is typed.
+/// Returns the command that the words name, as far as they do, and how it is typed.
 fn named<'program, 'typed>(
     program: &'program Command,
     typed: impl Iterator<Item = &'typed str>,

@@ -1,4 +1,4 @@
-//! The next step after an error of a workflow, and its exit code.
+//! The hint and the exit code for errors of a workflow.
 
 use anyhook_hosts::in_search_order;
 use anyhook_workflow::error::{
@@ -7,9 +7,9 @@ use anyhook_workflow::error::{
 
 use super::CommandError;
 
-/// What a person is told about a state file that cannot be used.
+/// The hint for a state file that cannot be used.
 const WAY_BACK: &str = "`anyhook workflow reset --previous` goes back one change, `anyhook workflow reset --all` starts over; both keep a copy of this file";
-/// What a schema of the project's own must be.
+/// What a project's own schema must be.
 pub const WHOLE_SCHEMA: &str = "a schema must contain everything it refers to; nothing is fetched";
 
 impl From<WorkflowError> for CommandError {
@@ -34,7 +34,7 @@ impl From<WorkflowError> for CommandError {
     }
 }
 
-/// Tells whether it is about what was typed, or about a file that another person wrote.
+/// Returns whether it is about the arguments, or about a file that a person wrote.
 fn is_about_input(error: &WorkflowError) -> bool {
     !matches!(
         error,
@@ -137,8 +137,7 @@ fn file_hint(kind: FileKind, why: &FileError) -> Option<&'static str> {
 }
 
 impl CommandError {
-    /// As [`From`], of a project for work in the current folder: findings about its definition are
-    /// drawn.
+    /// As [`From`], for the project of the current folder: findings about its definition are drawn.
     pub fn of_workflow(
         error: WorkflowError,
         environment: &crate::environment::Environment,

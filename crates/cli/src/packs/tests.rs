@@ -52,7 +52,7 @@ fn every_pack_can_be_read_whole() {
     }
 }
 
-/// A hook of a pack is a hook like any other, without a finding, and says whose it is.
+/// A hook of a pack is a hook like any other, without a finding, and names its pack.
 #[test]
 fn every_hook_is_without_a_finding() {
     for pack in all() {
@@ -102,7 +102,7 @@ fn hooks_come_in_the_order_they_run() {
     );
 }
 
-/// A check that breaks lets nobody pass as done; what only tells something keeps nobody.
+/// A check that breaks must block; a hook that only informs must not.
 #[test]
 fn guards_block_when_they_fail_and_others_do_not() {
     let pack = find("delivery-workflow").unwrap();

@@ -448,6 +448,11 @@ fn repository() -> PathBuf {
 
 /// Returns the Markdown files at and below a place, relative to the repository, in order.
 fn markdown_files(inner: &str) -> Vec<String> {
+    files_with(inner, "md")
+}
+
+/// Returns the files with an extension at and below a place, as [`markdown_files`].
+fn files_with(inner: &str, extension: &str) -> Vec<String> {
     let root = repository();
     let mut files = Vec::new();
     let mut pending = vec![root.join(inner)];
@@ -461,7 +466,7 @@ fn markdown_files(inner: &str) -> Vec<String> {
             if !name.starts_with('.') && name != "target" {
                 pending.extend(fs::read_dir(&path).unwrap().flatten().map(|entry| entry.path()));
             }
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+        } else if path.extension().is_some_and(|found| found == extension) {
             files.push(path.strip_prefix(&root).unwrap().to_string_lossy().into_owned());
         }
     }
@@ -605,6 +610,42 @@ fn every_link_leads_somewhere() {
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// Pages for contributors name source files in backticks: whole, or by the end of their path.
+#[test]
+fn every_source_file_that_is_named_exists() {
+    let sources: Vec<String> =
+        ["crates", "xtask", "fuzz"].iter().flat_map(|part| files_with(part, "rs")).collect();
+    let is_for_contributors = |page: &String| {
+        page.ends_with("AGENTS.md")
+            || ["./ARCHITECTURE.md", "./CONTRIBUTING.md"].contains(&page.as_str())
+            || page.starts_with("./docs/contributing/")
+            || page.starts_with("./docs/design/")
+    };
+    let mut missing = Vec::new();
+    for page in
+        markdown_files(".").iter().map(|page| format!("./{}", page.trim_start_matches("./")))
+    {
+        if !is_for_contributors(&page) {
+            continue;
+        }
+        let text = read(&page);
+        let named = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+        // A part in capitals is to be filled in.
+        let is_file = |name: &&str| {
+            Path::new(name).extension().is_some_and(|extension| extension == "rs")
+                && !name.contains([' ', '*', '{', '…'])
+                && !name.split('/').any(|part| part.starts_with(char::is_uppercase))
+        };
+        for name in named.filter(is_file) {
+            let below = format!("/{name}");
+            if !sources.iter().any(|source| source == name || source.ends_with(&below)) {
+                missing.push(format!("{page}: `{name}`"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "there is no such file:\n{}", missing.join("\n"));
 }
 
 /// Returns the targets of a page's links and images, those in code aside.

@@ -1,4 +1,4 @@
-//! The journal: read in portions, each of which is stored before the journal may forget it.
+//! Reads the journal in portions, each of which is stored before the journal may delete it.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -10,28 +10,28 @@ use anyhook_model::{BusEvent, EventKind, Record, Resolution};
 use jiff::SignedDuration;
 
 use super::Core;
-use crate::{failpoints, gates};
+use crate::{failpoints, gate_watcher};
 
-/// The name under which the journal keeps what we have not read.
+/// The name under which the journal keeps what the daemon has not read.
 const FOLLOWER: &str = "daemon";
-/// The type of what is written down about decisions.
+/// The event type of journaled decisions.
 const RESOLVED: &str = "decision:resolved";
-/// So many records are read, stored and acted on at once.
+/// How many records are read, stored and acted on at once.
 const PORTION: usize = 2048;
-/// How long a first look goes back in the journal.
+/// How far the first read goes back in the journal.
 const FIRST_LOOK: SignedDuration = SignedDuration::from_hours(24);
 
-/// The journal, as far as it is read.
+/// The journal, and how far it is read.
 #[derive(Debug)]
 pub struct JournalFeed {
     journal: Journal,
-    /// None until it is first read, and after what was read could not be stored.
+    /// `None` until it is first read, and after what was read could not be stored.
     pub(super) follower: Option<Follower>,
     /// Whether the journal has more than was read at a stretch. Notices and nudges wait while it
     /// has: nobody wants to hear of prompts that were answered long ago, and what is typed cannot
     /// be taken back.
     pub(super) is_behind: bool,
-    /// Whether it was not yet read to its end since the daemon began.
+    /// Whether it was not yet read to its end since the daemon started.
     pub(super) is_first: bool,
 }
 
@@ -43,8 +43,8 @@ impl JournalFeed {
 }
 
 impl Core {
-    /// Reads what the journal has that we have not seen, in portions that are stored one by one,
-    /// until there is no more or the time is over.
+    /// Reads what is new in the journal, in portions that are stored one by one, until there is no
+    /// more or the time is up.
     pub(super) fn read_journal(&mut self, stretch: Duration) {
         self.journal.is_behind = false;
         if self.pending.must_wait() {
@@ -66,7 +66,7 @@ impl Core {
         }
     }
 
-    /// Reads one portion. Tells whether there may be more.
+    /// Reads one portion. Returns whether there may be more.
     fn read_portion(&mut self) -> io::Result<bool> {
         let mut follower = match self.journal.follower.take() {
             Some(follower) => follower,
@@ -76,7 +76,7 @@ impl Core {
         let mut batch = Vec::new();
         let mut has_workflow = false;
         let more = follower.read_some(PORTION, &mut |record| {
-            has_workflow = has_workflow || gates::is_about_workflow(&record);
+            has_workflow = has_workflow || gate_watcher::is_about_workflow(&record);
             batch.extend(self.hear(&record));
         })?;
         if follower.position() == before.as_ref() {
@@ -86,13 +86,13 @@ impl Core {
         batch.push(EntryKind::JournalRead(serde_json::to_value(follower.position())?));
         failpoints::point("core.journal.read");
         if self.commit(batch).is_err() {
-            // The follower is let go: what it has read is read again from what is stored.
+            // The follower is dropped: what it has read is read again from the stored position.
             return Ok(false);
         }
         if has_workflow {
             self.runner.ask_at_gates();
         }
-        // Only now may the journal forget it.
+        // Only now may the journal delete it.
         follower.remember()?;
         failpoints::point("core.journal.remembered");
         self.journal.follower = Some(follower);
@@ -111,7 +111,7 @@ impl Core {
         Follower::named_at(&self.journal.journal, FOLLOWER, reader)
     }
 
-    /// Returns what a record means to us: what its agent does, and what it raised an alarm about.
+    /// Returns the entries of a record: what its agent does, and its alarms.
     fn hear(&self, record: &Record) -> impl Iterator<Item = EntryKind> + use<> {
         let alarms = bus_event::alarms_of(record).map(BusEvent::AlarmRaised);
         let alarms = alarms.map(|event| EntryKind::Happened(Box::new(event)));
@@ -119,13 +119,13 @@ impl Core {
     }
 
     fn hear_agent(&self, record: &Record) -> Option<EntryKind> {
-        // What we wrote ourselves comes back: now it is certain that it is there.
+        // A record that we wrote ourselves: now it is certain that it is in the journal.
         if record.host == OURS && record.event == EventKind::Other(RESOLVED.to_owned()) {
             let text = record.payload.as_ref()?.as_text();
             let Ok(BusEvent::DecisionResolved(resolution)) = serde_json::from_str(text) else {
                 return None;
             };
-            // Its words may have been redacted.
+            // Its text may have been redacted.
             let is_ours = |known: &Resolution| known.ending == resolution.ending;
             let is_ours = self.state.outbox.journal_lines.get(&resolution.id).is_some_and(is_ours);
             return is_ours.then_some(EntryKind::Journaled(resolution.id));

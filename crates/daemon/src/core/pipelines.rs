@@ -1,4 +1,4 @@
-//! Pipelines: what clients want of them and of their agents' sessions, and their timers.
+//! Requests about pipelines and their agents' sessions, and pipelines' timers.
 
 use std::collections::BTreeMap;
 
@@ -21,13 +21,13 @@ use crate::failpoints;
 use crate::runner::{IsStillIdle, KeysTarget};
 use crate::task::{self, TaskStatus};
 
-/// A plan may be so long: it is stored with everything else.
+/// The maximum size of a plan in bytes: it is stored with everything else.
 const PLAN_LIMIT: usize = 1024 * 1024;
-/// Where all pipelines are told of, a variable's value is told to this length.
+/// The length to which a variable's value is shown in the list of all pipelines.
 const VALUE_LIMIT: usize = 200;
 
 impl Core {
-    /// Takes up pipelines when the daemon begins.
+    /// Resumes pipelines when the daemon starts.
     pub(super) fn resume_pipelines(&mut self) {
         let pipelines = &self.state.pipelines;
         self.runner.jobs.folders().forget(|id| pipelines.get(id).is_some());
@@ -44,7 +44,7 @@ impl Core {
         }
     }
 
-    /// Forgets the environment of a pipeline when it is over: it may hold secrets.
+    /// Deletes the environment of a pipeline when it is over: it may contain secrets.
     pub(super) fn forget_environment(&self, event: &BusEvent) {
         if let BusEvent::PipelineCompleted(report)
         | BusEvent::PipelineFailed(report)
@@ -55,7 +55,7 @@ impl Core {
         }
     }
 
-    /// Returns when the next time that a pipeline waits for is there.
+    /// Returns the next time that a pipeline waits for.
     pub(super) fn next_timer(&self) -> Option<Timestamp> {
         self.state.pipelines.open().filter_map(Pipeline::waits_until).min()
     }
@@ -74,7 +74,7 @@ impl Core {
         self.store_what_waits();
     }
 
-    /// Tells whether an agent still is at a prompt; the journal was read just before.
+    /// Returns whether an agent is still at a prompt; the journal was read just before.
     pub(super) fn still_at_prompt(&self, id: &RecordId, rest: u64) -> IsStillIdle {
         let pipeline = self.state.pipelines.get(id).ok_or(IgnoreReason::Ended)?;
         let is_there = self.present_agent(pipeline).is_some_and(|known| {
@@ -83,7 +83,7 @@ impl Core {
         if is_there { Ok(()) } else { Err(IgnoreReason::RestOver) }
     }
 
-    /// Tells whether a nudge may be typed; the journal was read just before.
+    /// Returns whether a nudge may be typed; the journal was read just before.
     fn may_type(&self, into: &KeysTarget) -> IsStillIdle {
         let pipeline = self.state.pipelines.get(&into.job.pipeline).ok_or(IgnoreReason::Ended)?;
         let may = pipeline.monitor().may_nudge(&self.state.agents, into.rest);
@@ -135,7 +135,7 @@ impl Core {
         view
     }
 
-    /// Begins a pipeline.
+    /// Starts a pipeline.
     pub(super) fn run_pipeline(&mut self, run: RunPipeline) -> Response {
         let RunPipeline { mut plan, environment, by: _ } = run;
         let id = plan.id.clone();
@@ -164,13 +164,13 @@ impl Core {
         }
         failpoints::point("core.pipeline.environment");
         let response = self.commit_for(&id, EntryKind::PipelineBegun(Box::new(plan)));
-        // To take in a new one is to forget old ones.
+        // To add a new one, old ones are forgotten.
         let pipelines = &self.state.pipelines;
         self.runner.jobs.folders().forget(|id| pipelines.get(id).is_some());
         response
     }
 
-    /// Returns the name of a run that begins: the one it was given, if that is free, or one made of
+    /// Returns the name of a new run: the one it was given, if that is free, or one derived from
     /// what it does.
     fn name_of_run(&self, plan: &PipelinePlan) -> Result<String, Response> {
         let open = || self.state.pipelines.open().filter_map(|open| open.plan.run_name.as_deref());
@@ -234,7 +234,7 @@ impl Core {
         self.commit_for(&id, resumed)
     }
 
-    /// Stores what a person wants of a pipeline, and answers with what the pipeline is then.
+    /// Stores a person's change to a pipeline, and answers with its new state.
     fn commit_for(&mut self, id: &RecordId, what: EntryKind) -> Response {
         if self.commit(vec![what]).is_err() {
             return self.cannot_store();
@@ -270,7 +270,7 @@ impl Core {
         found.ok_or_else(|| not_found("pipeline", id, NameError::Nothing))
     }
 
-    /// Returns the agent of a pipeline whose keeper is among processes.
+    /// Returns the agent of a pipeline whose supervisor is among these processes.
     pub(super) fn agent_kept_above(&self, above: &[(ProcessName, String)]) -> Option<String> {
         let is_above = |pipeline: &&Pipeline| {
             pipeline.jobs().filter(|job| matches!(job.work, JobWork::Agent { .. })).any(|job| {
@@ -280,8 +280,8 @@ impl Core {
                     .folders()
                     .job(&JobId { pipeline: pipeline.plan.id.clone(), number: job.number });
                 match task::status(&folder) {
-                    Ok(TaskStatus::Running(keeper)) => {
-                        above.iter().any(|(process, _)| *process == keeper)
+                    Ok(TaskStatus::Running(supervisor)) => {
+                        above.iter().any(|(process, _)| *process == supervisor)
                     }
                     _ => false,
                 }
@@ -304,7 +304,7 @@ impl Core {
     }
 
     /// Finds the session of an agent that a pipeline started, by the agent's id or the beginning of
-    /// it; one that works before those that are over.
+    /// it; one that is running is preferred over those that are over.
     fn find_session(&self, agent: &str) -> Result<FoundSession, Response> {
         let mut found: Vec<(bool, FoundSession)> = Vec::new();
         for pipeline in self.state.pipelines.iter() {
@@ -359,7 +359,7 @@ impl Core {
         Err(Response::Refused(hinted(code, &why, "anyhook agent list")))
     }
 
-    /// Has something typed to an agent, unless it would be taken for the answer to a prompt.
+    /// Types something to an agent, unless it would be taken for the answer to a prompt.
     pub(super) fn send(&mut self, send: SendKeys, answer: oneshot::Sender<Response>) {
         let found = match self.find_session(&send.agent) {
             Ok(found) => found,
@@ -377,7 +377,7 @@ impl Core {
         self.runner.jobs.type_to(&found.job, send, host, answer);
     }
 
-    /// Stores that an agent is told something, which is typed then.
+    /// Stores that an agent is sent input, which is then typed.
     pub(super) fn begin_send_keys(
         &mut self,
         agent: &str,
@@ -406,7 +406,7 @@ impl Core {
         Ok(())
     }
 
-    /// Has an agent ended. Its pipeline does then what its `on_dead` says.
+    /// Kills an agent. Its pipeline then does what its `on_dead` says.
     pub(super) fn kill(&mut self, agent: &str, answer: oneshot::Sender<Response>) {
         match self.find_session(agent) {
             Ok(found) => self.runner.jobs.kill(&found.job, answer),

@@ -1,4 +1,4 @@
-//! What clients want, answered from the state.
+//! Answers clients' requests from the state.
 
 use anyhook_engine::process_name;
 use anyhook_flow::agents::Agent;
@@ -60,10 +60,10 @@ impl Core {
             Request::Session { agent } => self.session(&agent),
             Request::Send(send) => return self.send(*send, answer),
             Request::Kill { agent, by: _ } => return self.kill(&agent, answer),
-            // The server sees to these.
+            // The server handles these.
             Request::Stop | Request::Follow { .. } => Response::Done,
         };
-        // Whoever is gone needs no answer.
+        // A client that has disconnected needs no answer.
         let _ = answer.send(response);
     }
 
@@ -159,7 +159,7 @@ impl Core {
         }
     }
 
-    /// Refuses what only a person may want, if an agent wants it.
+    /// Refuses what only a person may request, if it comes from an agent.
     fn refuse_agent(&self, request: &Request, process: Option<u32>) -> Option<Response> {
         let (name, about) = match request {
             Request::Resolve(ResolveDecision { id, choice, .. }) => {
@@ -168,8 +168,8 @@ impl Core {
             Request::Claim(request) => ("decision claim", request.id.clone()),
             Request::Release(request) => ("decision release", request.id.clone()),
             Request::Revoke(request) => ("decision revoke", request.id.clone()),
-            // Our own program has asked whether a person trusts what is to be run. The plan says
-            // nothing of that: anybody else could write any command into it.
+            // Our own program has asked whether a person trusts what is to be run. The plan does
+            // not say so: any other program could write any command into it.
             Request::RunPipeline(run) if !process.is_some_and(caller::is_our_program) => {
                 ("pipeline run", run.plan.name.clone())
             }
@@ -246,7 +246,7 @@ impl Core {
         self.change_claim(request, process, BusEvent::DecisionReleased)
     }
 
-    /// Stores what a person says of an open decision, and answers with what it is then.
+    /// Stores what a person says about an open decision, and answers with its new state.
     fn change_claim(
         &mut self,
         request: &ClaimRequest,
@@ -340,7 +340,7 @@ impl Core {
         Response::Agents(self.agents().into_iter().filter(|agent| agent.id == id).collect())
     }
 
-    /// Returns the agent that a process belongs to, if it belongs to one.
+    /// Returns the agent that a process belongs to, if any.
     fn agent_above(&self, process: u32) -> Option<String> {
         if let Some(agent) = caller::agent_above(process) {
             return Some(agent.to_string());
@@ -354,7 +354,7 @@ impl Core {
         known.or_else(|| self.agent_kept_above(&above))
     }
 
-    /// Has it journaled that a request was refused, and whose it was.
+    /// Journals that a request was refused, and who sent it.
     fn refused(&self, name: &str, about: &str, why: &str, caller: &CallerProcess) {
         let command = format!("{name} {about}");
         tracing::warn!("refused `{command}` from {caller}: {why}");
@@ -370,7 +370,7 @@ impl Core {
         self.runner.journal_refusal(record);
     }
 
-    /// Takes in a process that waits, or answers it at once if it is decided.
+    /// Registers a process that waits, or answers it immediately if the decision has been made.
     fn ask(&mut self, ask: Ask, answer: oneshot::Sender<Response>) {
         let Ask { inquiry, mut report } = ask;
         let id = inquiry.id.clone();
@@ -387,7 +387,7 @@ impl Core {
         if is_new {
             let is_gate = inquiry.kind == ApprovalKind::Gate;
             let mut happened = vec![BusEvent::DecisionCreated(inquiry)];
-            // A gate is about no agent: nobody is at a prompt.
+            // A gate does not belong to an agent: none is at a prompt.
             if !is_gate {
                 let prompt_type = prompt_type(&report);
                 report.asks = true;
@@ -408,7 +408,8 @@ impl Core {
         self.waiters.join(&id, answer);
     }
 
-    /// Answers what a person allowed before for the rest of the session. Nobody is at a prompt.
+    /// Answers what a person has already allowed for the rest of the session. No agent is at a
+    /// prompt.
     fn answer_again(
         &mut self,
         inquiry: &ApprovalRequest,
@@ -440,8 +441,8 @@ impl Core {
     }
 
     pub(super) fn follow(&mut self, from: FollowStart, follower: mpsc::Sender<PublishedEvent>) {
-        // One that asks for more than fits in its queue gets the rest by asking again: it must not
-        // miss what is between that and what comes next.
+        // A follower that asks for more than fits in its queue gets the rest by asking again: it
+        // must not miss what is between that and the next event.
         let send = |told: &PublishedEvent| follower.try_send(told.clone()).is_ok();
         let is_complete = match from {
             FollowStart::Now => true,
@@ -457,8 +458,8 @@ impl Core {
         }
     }
 
-    /// Tells what the store has after a number, which is what was heard and not what followed from
-    /// it. Tells whether that was everything.
+    /// Sends what the store has after a number: the stored events, not what was derived from them.
+    /// Returns whether that was everything.
     fn tell_stored(&self, after: u64, follower: &mpsc::Sender<PublishedEvent>) -> bool {
         let mut has_room = true;
         let read = self.store.read_after(after, &mut |sequence, entry| {
@@ -488,14 +489,14 @@ impl Core {
     }
 }
 
-/// Returns what an agent shows whose hook process waits for an answer.
+/// Returns the kind of prompt of an agent whose hook process waits for an answer.
 fn prompt_type(report: &bus::AgentReport) -> PromptType {
     let host = report.host.as_deref().and_then(anyhook_hosts::find_host);
     let shows = host.and_then(|host| host.prompt_tool(report.tool.as_deref()?));
     shows.unwrap_or(PromptType::Permission)
 }
 
-/// Refuses a name that means nothing, or more than one thing.
+/// Returns the refusal for a name that matches nothing, or more than one thing.
 pub(super) fn not_found(what: &str, text: &str, error: NameError) -> Response {
     let (code, why) = match error {
         NameError::Nothing => (RefusalCode::Unknown, format!("there is no {what} `{text}`")),

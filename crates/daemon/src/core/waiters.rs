@@ -8,32 +8,32 @@ use anyhook_model::daemon::Response;
 use anyhook_model::{ApprovalRequest, RecordId, Resolution};
 use tokio::sync::oneshot;
 
-/// After the daemon was away, whoever waited has so long to ask again.
+/// How long a process that waited has to ask again after the daemon was away.
 const COME_BACK: Duration = Duration::from_secs(10);
 
-/// Who waits for which decision.
+/// Which processes wait for which decision.
 #[derive(Debug, Default)]
 pub struct Waiters {
     by_inquiry: HashMap<RecordId, Vec<oneshot::Sender<Response>>>,
-    /// Decisions whose hook process has yet to come back, and until when it may.
+    /// Decisions whose hook process has yet to reconnect, and its deadline.
     expected: HashMap<RecordId, Instant>,
 }
 
 impl Waiters {
-    /// Expects whoever waited for these to come back.
+    /// Expects the processes that waited for these to reconnect.
     pub fn expect<'all>(&mut self, open: impl Iterator<Item = &'all ApprovalRequest>) {
         let end = Instant::now() + COME_BACK;
         let waits = open.filter(|inquiry| inquiry.kind != ApprovalKind::Escalation);
         self.expected = waits.map(|inquiry| (inquiry.id.clone(), end)).collect();
     }
 
-    /// Takes in somebody who waits.
+    /// Adds a process that waits.
     pub fn join(&mut self, id: &RecordId, answer: oneshot::Sender<Response>) {
         self.expected.remove(id);
         self.by_inquiry.entry(id.clone()).or_default().push(answer);
     }
 
-    /// Takes leave of those who are gone. Tells whether nobody waits any more.
+    /// Removes waiters that are gone. Returns whether none is left.
     pub fn leave(&mut self, id: &RecordId) -> bool {
         let Some(waiting) = self.by_inquiry.get_mut(id) else { return false };
         waiting.retain(|answer| !answer.is_closed());
@@ -44,16 +44,16 @@ impl Waiters {
         is_empty
     }
 
-    /// Tells everybody who waits for it.
+    /// Answers everyone who waits for it.
     pub fn answer(&mut self, resolution: &Resolution) {
         self.expected.remove(&resolution.id);
         for answer in self.by_inquiry.remove(&resolution.id).unwrap_or_default() {
-            // Whoever is gone needs no answer.
+            // A process that is gone needs no answer.
             let _ = answer.send(Response::Resolved(Box::new(resolution.clone())));
         }
     }
 
-    /// Returns the decisions whose hook process did not come back.
+    /// Returns the decisions whose hook process did not reconnect in time.
     pub fn given_up(&mut self) -> Vec<RecordId> {
         let now = Instant::now();
         let ids: Vec<RecordId> = self
@@ -68,7 +68,7 @@ impl Waiters {
         ids
     }
 
-    /// Returns how long until the next one is given up.
+    /// Returns the time until the next one is given up.
     pub fn next_end(&self) -> Option<Duration> {
         let now = Instant::now();
         self.expected.values().map(|end| end.saturating_duration_since(now)).min()

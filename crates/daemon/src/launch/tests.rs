@@ -2,7 +2,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-/// A home with a project, and an agent that is about to be started there.
+/// A home with a project, and an agent that is about to be launched there.
 struct World {
     root: tempfile::TempDir,
     variables: BTreeMap<String, String>,
@@ -59,7 +59,7 @@ impl World {
         additions
     }
 
-    /// Wires us into an agent, as `anyhook install` does.
+    /// Installs our hooks into an agent, as `anyhook install` does.
     fn install(&self, host: &str, project: Option<PathBuf>) {
         let scope = SettingsScope { project, ..self.scope() };
         let call = HookInvocation::to("/y/anyhook");

@@ -1,4 +1,4 @@
-//! The bell of the person's terminals. Inside tmux it marks the window.
+//! Rings the bell of the person's terminals. Inside tmux it marks the window.
 
 use std::fs;
 use std::io::Write;
@@ -8,12 +8,12 @@ use std::path::Path;
 use anyhook_model::notice::{Channel, DeliveryResult};
 use rustix::fs::{Mode, OFlags};
 
-/// The device number of pseudo terminals on Linux.
+/// The major device number of pseudo terminals on Linux.
 const PTS_MAJOR: u32 = 136;
 
 const BELL: &[u8] = b"\x07";
 
-/// Rings every pseudo terminal that a process of ours is at.
+/// Rings every pseudo terminal that a process of this user is on.
 pub fn ring() -> DeliveryResult {
     let own = rustix::process::geteuid().as_raw();
     let mut numbers: Vec<u32> = terminals(Path::new("/proc"), own);
@@ -29,7 +29,7 @@ pub fn ring() -> DeliveryResult {
     DeliveryResult::delivered(Channel::Bell)
 }
 
-/// Returns the numbers of the terminals that the user's processes are at.
+/// Returns the numbers of the terminals that the user's processes are on.
 fn terminals(processes: &Path, own: u32) -> Vec<u32> {
     let entries = fs::read_dir(processes).into_iter().flatten().flatten();
     entries
@@ -39,9 +39,9 @@ fn terminals(processes: &Path, own: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Reads the number of a process's terminal from its line of `/proc`.
+/// Parses the number of a process's terminal from its `stat` line in `/proc`.
 fn terminal(stat: &str) -> Option<u32> {
-    // A process's name may hold anything, also what looks like the rest.
+    // A process's name may contain anything, even what looks like the rest.
     let after_name = &stat[stat.rfind(')')? + 1..];
     let device: i32 = after_name.split_ascii_whitespace().nth(4)?.parse().ok()?;
     let device = device.cast_unsigned();
@@ -50,7 +50,7 @@ fn terminal(stat: &str) -> Option<u32> {
     (major == PTS_MAJOR).then_some(minor)
 }
 
-/// Rings one terminal, if it is the user's and takes it at once.
+/// Rings one terminal, if it belongs to the user and writing does not block.
 fn ring_one(path: &Path, number: u32, own: u32) -> bool {
     let flags =
         OFlags::WRONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;

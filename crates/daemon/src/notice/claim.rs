@@ -1,8 +1,8 @@
-//! Who delivers a notice, and what became of it: one small file a notice.
+//! Claims on notices: who delivers a notice, and its outcome; one small file per notice.
 //!
-//! The file is made with `O_EXCL`, so of many processes one has it. Its owner holds a lock on it
-//! while it delivers, which no way of ending leaves behind: a claim that is neither locked nor
-//! completed is in doubt.
+//! The file is created with `O_EXCL`, so exactly one of several processes gets it. Its owner holds
+//! a lock on it while it delivers, which is released however the process ends: a claim that is
+//! neither locked nor completed is in doubt.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -18,16 +18,16 @@ use jiff::Timestamp;
 
 use super::text;
 
-/// A claim is kept so long: a notice that comes up again later is told again.
+/// How long a claim is kept: a notice that recurs later is delivered again.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// A claim is a few hundred bytes; nobody makes us read more than this.
+/// A claim is a few hundred bytes; we never read more than this.
 const FILE_LIMIT: u64 = 64 * 1024;
-/// A file's name has room for no more.
+/// The longest id that is used as a file name.
 const NAME_LIMIT: usize = 128;
-/// A header or a variable is no longer than this.
+/// The longest id that is put into a header or a variable.
 const ID_LIMIT: usize = 256;
 
-/// A notice that is ours to deliver.
+/// A notice that this process has to deliver.
 #[derive(Debug)]
 pub struct NoticeClaim {
     path: PathBuf,
@@ -37,7 +37,7 @@ pub struct NoticeClaim {
 }
 
 impl NoticeClaim {
-    /// Claims the notice; none if somebody else has.
+    /// Claims the notice; `None` if another process has.
     pub fn make(folder: &Path, notice: &Notice, now: Timestamp) -> io::Result<Option<Self>> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let path = folder.join(file_name(&notice.id));
@@ -47,7 +47,8 @@ impl NoticeClaim {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(error) => return Err(error),
         };
-        // Where files cannot be locked, a notice under way looks like one in doubt: no harm.
+        // Where files cannot be locked, a notice that is being delivered looks like one in doubt:
+        // no harm.
         let _ = file.lock();
         let outcome = NoticeOutcome {
             v: NOTICE_VERSION,
@@ -61,29 +62,30 @@ impl NoticeClaim {
             ways: Vec::new(),
             answer: None,
         };
-        // The name is the claim. On a full disk, what it says is missing, not the notice.
+        // The file's existence is the claim. On a full disk its content is missing, but the notice
+        // is not.
         let _ = serde_json::to_vec(&outcome).map(|bytes| file.write_all(&bytes));
         Ok(Some(Self { path, outcome, _file: file }))
     }
 
-    /// Writes down what has become of the notice so far.
+    /// Updates the outcome of the notice in the file.
     pub fn record(&mut self, change: impl FnOnce(&mut NoticeOutcome)) -> io::Result<()> {
         change(&mut self.outcome);
         AtomicFile::new(&self.path).replace(&serde_json::to_vec(&self.outcome)?)
     }
 
-    /// Returns what has become of the notice so far.
+    /// Returns the outcome of the notice so far.
     pub fn into_outcome(self) -> NoticeOutcome {
         self.outcome
     }
 }
 
-/// Tells whether somebody has claimed the notice.
+/// Returns whether the notice has been claimed.
 pub fn is_claimed(folder: &Path, id: &str) -> bool {
     folder.join(file_name(id)).exists()
 }
 
-/// Returns what became of every notice that is remembered, the oldest first.
+/// Returns the outcome of every notice that is kept, the oldest first.
 pub fn outcomes(folder: &Path) -> Vec<NoticeOutcome> {
     let mut outcomes: Vec<_> =
         files(folder).filter(|(name, _)| !name.starts_with('.')).filter_map(read).collect();
@@ -91,7 +93,7 @@ pub fn outcomes(folder: &Path) -> Vec<NoticeOutcome> {
     outcomes
 }
 
-/// Removes what is older than seven days. Returns how many notices that were.
+/// Removes claims that are older than seven days. Returns how many.
 pub fn forget(folder: &Path, now: SystemTime) -> usize {
     files(folder)
         .filter(|(_, path)| {
@@ -108,7 +110,7 @@ fn files(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
 }
 
 fn read((name, path): (String, PathBuf)) -> Option<NoticeOutcome> {
-    // It may be gone by now, or be no claim at all.
+    // It may have been removed by now, or not be a claim at all.
     let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|m| m.is_file()))?;
     let mut bytes = Vec::new();
     (&file).take(FILE_LIMIT).read_to_end(&mut bytes).ok()?;
@@ -131,7 +133,7 @@ fn read((name, path): (String, PathBuf)) -> Option<NoticeOutcome> {
     Some(outcome)
 }
 
-/// Returns the name of a notice's file: its id, or a hash of one that is no file's name.
+/// Returns the file name of a notice: its id, or a hash of an id that is not a valid file name.
 fn file_name(id: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     if !id.is_empty() && id.len() <= NAME_LIMIT && id.chars().all(is_plain) {
@@ -140,7 +142,7 @@ fn file_name(id: &str) -> String {
     hashed(id)
 }
 
-/// Returns the id as a header or a variable can hold it: itself, or a hash of what cannot.
+/// Returns the id if it fits into a header or a variable, or else a hash of it.
 pub fn short_id(id: &str) -> String {
     if !id.is_empty() && id.len() <= ID_LIMIT && id.bytes().all(|byte| byte.is_ascii_graphic()) {
         return id.to_owned();

@@ -1,5 +1,5 @@
-//! A program of the person. It gets the notice as JSON on standard input and in its environment;
-//! nothing of it is ever part of a shell's line.
+//! Runs the person's notification program. It gets the notice as JSON on standard input and in its
+//! environment; no part of it is ever put into a shell command.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -40,9 +40,9 @@ pub fn run(told: &NotifyCommand, notice: &Notice, limit: Duration) -> DeliveryRe
     }
 }
 
-/// Says why a run did not do what it was for.
+/// Returns why a run failed.
 pub fn failure(outcome: &RunOutcome, stderr: &str) -> Option<String> {
-    // What it left running is no failure of telling.
+    // Processes that it left running are not a failed delivery.
     let how = match outcome.exit_code() {
         Some(0) => return None,
         Some(code) => format!("exit {code}"),
@@ -63,7 +63,7 @@ fn environment(notice: &Notice) -> Vec<(OsString, OsString)> {
         ("DECISION", decision),
     ]
     .into_iter()
-    // A variable cannot hold a null.
+    // A variable cannot contain a NUL.
     .map(|(name, value)| (format!("ANYHOOK_NOTICE_{name}").into(), value.replace('\0', "").into()))
     .collect()
 }

@@ -1,4 +1,4 @@
-//! What the delivering process does.
+//! Delivers one notice: the main function of the delivering process.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,20 +15,20 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::claim::NoticeClaim;
 use super::{DesktopEnv, NoticeJob, bell, command, desktop, messages, webhook};
 
-/// Taking an answer is a short call to the daemon.
+/// How long the command that resolves a decision may take: it is a short call to the daemon.
 const RESOLVE_WITHIN: Duration = Duration::from_secs(30);
 
 /// How a delivery ended.
 #[derive(Debug)]
 pub enum Delivery {
-    /// Somebody else delivers the notice, or did.
+    /// Another process delivers the notice, or did.
     Claimed,
-    /// Every way was tried.
+    /// Every channel was tried.
     Tried(Box<NoticeOutcome>),
 }
 
-/// Delivers a notice, unless somebody else has claimed it. Ends when every way was tried and, if
-/// the desktop shows buttons, one of them was pressed or nobody waits for that any more.
+/// Delivers a notice, unless another process has claimed it. Returns when every channel was tried
+/// and, if the desktop shows buttons, one of them was pressed or the answer is no longer needed.
 pub fn deliver(job: NoticeJob, surroundings: &DesktopEnv) -> io::Result<Delivery> {
     let Some(mut claim) = NoticeClaim::make(&job.folder, &job.notice, now())? else {
         return Ok(Delivery::Claimed);
@@ -36,7 +36,7 @@ pub fn deliver(job: NoticeJob, surroundings: &DesktopEnv) -> io::Result<Delivery
     let job = NoticeJob { notice: messages::made_fit(job.notice), ..job };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(go(&mut claim, Arc::new(job), surroundings.bus.clone()));
-    // A name that is still being resolved is not waited for.
+    // Does not wait for a name that is still being resolved.
     runtime.shutdown_background();
     result.map(|()| Delivery::Tried(Box::new(claim.into_outcome())))
 }
@@ -60,7 +60,7 @@ async fn go(claim: &mut NoticeClaim, job: Arc<NoticeJob>, bus: Option<String>) -
         outcome.tried = Some(now());
         outcome.ways = outcomes;
     });
-    // A person may press a button even where nothing can be written down.
+    // A person may press a button even if nothing can be written to the claim.
     let answer = match answering {
         Some(task) => task.await.ok().flatten(),
         None => None,
@@ -72,7 +72,7 @@ async fn go(claim: &mut NoticeClaim, job: Arc<NoticeJob>, bus: Option<String>) -
     }
 }
 
-/// Starts every way but the desktop.
+/// Starts every channel but the desktop.
 fn start(job: &Arc<NoticeJob>) -> Vec<(Channel, JoinHandle<Option<DeliveryResult>>)> {
     let settings = &job.settings;
     let limit = settings.timeout();
@@ -96,7 +96,7 @@ fn start(job: &Arc<NoticeJob>) -> Vec<(Channel, JoinHandle<Option<DeliveryResult
     ways
 }
 
-/// Shows the notice on the desktop, tells what became of that, and takes the answer.
+/// Shows the notice on the desktop, reports the result, and returns the answer.
 async fn show(
     job: &NoticeJob,
     bus: Option<&str>,
@@ -120,10 +120,11 @@ async fn show(
     Some(NoticeAnswer { number, failure })
 }
 
-/// Makes the decision as the person would: `anyhook decision resolve ID NUMBER`. Says why not.
+/// Resolves the decision as the person would: `anyhook decision resolve ID NUMBER`. Returns why it
+/// failed.
 fn resolve(binary: &Path, notice: &Notice, number: u32) -> Option<String> {
     let id = notice.decision.as_ref()?.as_str();
-    // Nothing that could be taken for an option.
+    // Must not be taken for an option.
     if !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Some("the decision's id is invalid".to_owned());
     }

@@ -1,4 +1,4 @@
-//! What a person is told: notices made of inquiries and of agents' states.
+//! The texts of notices: made from approval requests, agents' states, pipelines and alarms.
 
 use std::path::Path;
 
@@ -13,12 +13,13 @@ use anyhook_model::{AgentState, AlarmKind, ApprovalRequest, FailureKind, Notice,
 
 use super::{claim, text};
 
-/// What a call is about may be long; what to do about it must still fit.
+/// The description of a call may be long; what to do about it must still fit.
 const ABOUT: usize = 400;
 
-/// Makes the notice of something that waits for a person's decision. Its id is the inquiry's.
+/// Returns the notice of something that waits for a person's decision. Its id is that of the
+/// approval request.
 ///
-/// `called` is the name people know the agent by, where it has one.
+/// `called` is the agent's display name, if it has one.
 pub fn of_inquiry(
     inquiry: &ApprovalRequest,
     agent: Option<&Agent>,
@@ -60,9 +61,9 @@ pub fn of_inquiry(
     }
 }
 
-/// Makes the notice of what an agent does now; none if that is no trouble of a person.
+/// Returns the notice of an agent's current state; `None` if a person need not act on it.
 ///
-/// Its id names the agent, its state and since when: heard of twice, it is one notice.
+/// Its id names the agent, its state and since when: if reported twice, it is one notice.
 pub fn of_agent(id: &str, agent: &Agent, called: Option<&str>) -> Option<Notice> {
     let name = called.map_or_else(|| name(id, agent.host.as_deref()), shown);
     let (kind, says) = match (agent.state, &agent.tool) {
@@ -96,7 +97,7 @@ pub fn of_agent(id: &str, agent: &Agent, called: Option<&str>) -> Option<Notice>
     })
 }
 
-/// Makes the notice of a pipeline at a moment; none if it says nothing then.
+/// Returns the notice of a pipeline at a moment; `None` if it does not notify then.
 fn of_pipeline(pipeline: &Pipeline, moment: NoticeMoment, visits: u64) -> Option<Notice> {
     let plan = &pipeline.plan;
     let view = pipeline.view(&|_| String::new());
@@ -128,7 +129,7 @@ fn of_pipeline(pipeline: &Pipeline, moment: NoticeMoment, visits: u64) -> Option
     })
 }
 
-/// Makes the notice of what went past a guard, changed one or keeps one from guarding.
+/// Returns the notice of what bypassed a guard, changed one or keeps one from guarding.
 fn of_alarms(report: &AlarmReport, called: Option<&str>) -> Notice {
     let name = called.map_or_else(|| name(&report.agent, Some(&report.host)), shown);
     let worst = report.alarms.iter().map(|alarm| alarm.kind).min_by_key(|kind| urgency(*kind));
@@ -174,7 +175,7 @@ fn alarm(kind: AlarmKind) -> &'static str {
     }
 }
 
-/// Makes the notice of a name; none if what it is about is over.
+/// Returns the notice with a name; `None` if what it is about is over.
 pub fn of_name(name: &NoticeName, state: &DaemonState) -> Option<Notice> {
     match name {
         NoticeName::Decision(id) => {
@@ -198,7 +199,7 @@ pub fn of_name(name: &NoticeName, state: &DaemonState) -> Option<Notice> {
     }
 }
 
-/// Returns the notice as it may be shown, wherever its texts came from.
+/// Makes the texts of a notice safe to show, wherever they came from.
 pub fn made_fit(mut notice: Notice) -> Notice {
     let fit = |text: Option<String>| text.map(|text| text::line(&text, text::BODY));
     notice.id = claim::short_id(&notice.id);
@@ -233,7 +234,7 @@ fn failure(kind: FailureKind) -> &'static str {
     }
 }
 
-/// Returns what a person calls the agent: its host, if its id is only the host and a session.
+/// Returns the agent's display name: its host, if its id consists only of the host and a session.
 fn name(id: &str, host: Option<&str>) -> String {
     let host = host.filter(|host| {
         id.strip_prefix(host).is_some_and(|session| session.is_empty() || session.starts_with(':'))

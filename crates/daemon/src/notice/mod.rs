@@ -1,15 +1,15 @@
-//! How a person learns that an agent needs them.
+//! Notices: how a person learns that an agent needs them.
 //!
-//! A notice is delivered by a process of its own ([`ARGUMENT`]), so that the daemon never waits
-//! and a daemon that is killed neither loses nor repeats a notice. That process first claims the
-//! notice ([`claim`]): of many that try, one delivers. Then it goes every configured way at once,
-//! each with its time limit, and writes down what became of it. A claim without that is in doubt:
-//! nobody tries again, and a person is shown it.
+//! A notice is delivered by a separate process ([`ARGUMENT`]), so that the daemon never waits and a
+//! daemon that is killed neither loses nor repeats a notice. That process first claims the notice
+//! ([`claim`]): of several that try, one delivers. Then it uses all configured channels at once,
+//! each with its time limit, and records the outcome. A claim without an outcome is in doubt: it is
+//! not tried again, and a person is shown it.
 //!
-//! | way | file |
+//! | channel | module |
 //! |---|---|
 //! | a notification on the desktop, with buttons | [`desktop`] |
-//! | a program of the person | [`command`] |
+//! | the person's own program | [`command`] |
 //! | a signed request to a server | [`webhook`] |
 //! | the bell of the person's terminals | [`bell`] |
 
@@ -45,15 +45,15 @@ pub const ARGUMENT: &str = "__notice";
 pub struct NoticeJob {
     /// The notice.
     pub notice: Notice,
-    /// How.
+    /// Which channels to use, and how.
     pub settings: NotifySettings,
     /// Where claims are: see [`folder`].
     pub folder: PathBuf,
-    /// The program that is told what a person chose.
+    /// The program that is called with the person's choice.
     pub binary: PathBuf,
 }
 
-/// What the delivering process was given by its surroundings.
+/// What the delivering process inherited from its environment.
 #[derive(Clone, Debug, Default)]
 pub struct DesktopEnv {
     /// The address of the desktop's bus.
@@ -65,12 +65,12 @@ pub fn folder(state: &Path) -> PathBuf {
     StateDir::new(state).notices()
 }
 
-/// Starts a process of ours that delivers the notice. Does not wait.
+/// Starts a process that delivers the notice. Does not wait for it.
 pub fn launch(binary: &Path, job: &NoticeJob) -> io::Result<()> {
     let mut file = detached::scratch_file()?;
     serde_json::to_writer(io::BufWriter::new(&mut file), job)?;
     file.rewind()?;
-    // It begins a session of its own, which the leader of a process group could not.
+    // It calls `setsid` itself, which would fail for the leader of a process group.
     Command::new(binary)
         .arg(ARGUMENT)
         .stdin(file)
@@ -82,10 +82,10 @@ pub fn launch(binary: &Path, job: &NoticeJob) -> io::Result<()> {
         .map(detached::remember_detached)
 }
 
-/// Delivers the notice on `input`, as the process that [`launch`] has started.
+/// Delivers the notice on `input`, in the process that [`launch`] has started.
 pub fn run(mut input: impl Read, surroundings: &DesktopEnv) -> io::Result<Delivery> {
-    // Whoever ends the daemon's processes must not end a notice half-way. Started by hand we may
-    // lead a group already, which will do.
+    // Killing the daemon's processes must not interrupt a delivery. If started by hand, we may
+    // already lead a group, which is good enough.
     let _ = rustix::process::setsid();
     process::keep_exit_codes();
     let mut text = Vec::new();

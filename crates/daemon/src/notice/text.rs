@@ -1,19 +1,19 @@
-//! What came from an agent, made fit to be shown: one line, of bounded length, and nothing in it
-//! that a terminal, a desktop or a reader takes for something else.
+//! Sanitizes text from an agent: one line, of bounded length, without anything that a terminal, a
+//! desktop or a reader could misinterpret.
 
 use anyhook_engine::redact::without_secrets;
 
-/// A title's length, in characters.
+/// The maximum length of a title, in characters.
 pub const TITLE: usize = 160;
-/// A body's length, in characters.
+/// The maximum length of a body, in characters.
 pub const BODY: usize = 1000;
-/// The length of a name: an agent, an option.
+/// The maximum length of a name: an agent, an option.
 pub const NAME: usize = 100;
 
-/// Returns the text as one line of at most `most` characters, without secrets, control characters
-/// and characters that hide others or turn them around.
+/// Returns the text as one line of at most `most` characters, without secrets, control characters,
+/// and characters that hide or reorder others.
 pub fn line(text: &str, most: usize) -> String {
-    // A secret that is cut in two is not found any more, so they go first.
+    // A secret that is cut in two would not be found, so secrets are removed first.
     let text = without_secrets(text.chars().take(most.saturating_mul(64)).collect());
     let mut line = String::new();
     let mut length = 0;
@@ -39,7 +39,7 @@ pub fn line(text: &str, most: usize) -> String {
     line
 }
 
-/// Returns the text for a desktop that reads markup.
+/// Escapes the text for a desktop that interprets markup.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -53,7 +53,7 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Tells characters that show nothing themselves but change how others look.
+/// Returns whether a character is invisible but changes how others look.
 fn is_unseen(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

@@ -1,6 +1,6 @@
-//! A signed request to a server.
+//! Sends a notice as a signed request to a server.
 //!
-//! The other side knows a notice it has had before by `X-Anyhook-Notice`, and that it is ours by
+//! The server recognizes a repeated notice by `X-Anyhook-Notice`, and that it is genuine by
 //! `X-Anyhook-Signature`: `sha256=` and the HMAC-SHA256 of `TIMESTAMP.BODY` under the shared
 //! secret, in hexadecimal digits.
 
@@ -24,12 +24,13 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::text;
 
 const TRIES: u32 = 3;
-/// Before another try; a server that has only just fallen over is not hit at once.
+/// The pause before another attempt: a server that has only just crashed is not contacted
+/// immediately.
 const PAUSE: Duration = Duration::from_millis(300);
-/// A secret is shorter than this.
+/// The maximum length of a secret.
 const SECRET_LIMIT: u64 = 4096;
 
-/// What goes wrong, and whether another try may help.
+/// An error, and whether another attempt may help.
 #[derive(Debug)]
 struct Failure {
     why: String,
@@ -61,7 +62,7 @@ pub async fn send(
     }
 }
 
-/// Everything that is the same for every try.
+/// What is the same for every attempt.
 struct Post {
     server: Address,
     encryption: Option<Encryption>,
@@ -94,7 +95,7 @@ impl Post {
         let mut why = String::new();
         for tries_left in (0..TRIES).rev() {
             let left = deadline.saturating_duration_since(Instant::now());
-            // A server that does not answer gets a second try while there is time for it.
+            // A server that does not answer gets a second attempt while there is time for it.
             let end = if tries_left == 0 { deadline } else { Instant::now() + left / 2 };
             let failure = match timeout_at(end, self.try_once()).await {
                 Ok(Ok(())) => return Ok(()),
@@ -119,12 +120,12 @@ impl Post {
         let (mut sender, connection) = http1::handshake(TokioIo::new(transport))
             .await
             .map_err(|error| passing(with_cause(&error)))?;
-        // It ends with the answer or with the try.
+        // The connection ends with the answer or with the attempt.
         let mut connection = std::pin::pin!(connection);
         let mut answer = std::pin::pin!(sender.send_request(self.request()?));
         let mut is_over = false;
         let response = std::future::poll_fn(|context| {
-            // What goes wrong with it is told to whoever waits for the answer.
+            // Its errors are reported to the future that waits for the answer.
             is_over = is_over || connection.as_mut().poll(context).is_ready();
             answer.as_mut().poll(context)
         })
@@ -167,7 +168,7 @@ fn signature(key: &hmac::Key, timestamp: i64, body: &str) -> String {
     format!("sha256={}", hex(tag.as_ref()))
 }
 
-/// Reads the URL. The text itself is not repeated in what is wrong: there may be a secret in it.
+/// Parses the URL. Errors do not repeat it: it may contain a secret.
 fn address(url: &str) -> Result<Address, String> {
     Address::parse_encrypted_or_local(url).map_err(|error| match error {
         AddressError::User => format!("the webhook {error}; use `webhook_secret_file`"),
@@ -178,7 +179,7 @@ fn address(url: &str) -> Result<Address, String> {
 
 const NOT_ENCRYPTED: &str = "http:// is only allowed for this machine; use https://";
 
-/// Reads a secret that only its owner can read.
+/// Reads a secret from a file that only its owner can read.
 fn read_secret(path: &Path) -> Result<Vec<u8>, String> {
     let cannot = |error: &dyn std::fmt::Display| format!("cannot be read: {error}");
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -202,7 +203,7 @@ fn read_secret(path: &Path) -> Result<Vec<u8>, String> {
     if secret.len() as u64 > SECRET_LIMIT {
         return Err(format!("is longer than {SECRET_LIMIT} bytes"));
     }
-    // Editors end a file with a line's end.
+    // Editors end a file with a line break.
     let secret = secret.trim_ascii_end().to_vec();
     if secret.is_empty() { Err("is empty".to_owned()) } else { Ok(secret) }
 }

@@ -1,4 +1,4 @@
-//! The files that agents' hook processes read: kept equal to what the state says.
+//! Writes the directive files that agents' hook processes read: kept in sync with the state.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use anyhook_model::agent_directives::{AgentDirectives, INSTRUCTIONS_VERSION};
 use anyhook_model::pipeline::StepWork;
 use anyhook_model::reaction::Verb;
 
-/// The files, as far as this daemon has written them.
+/// The files that this daemon has written.
 #[derive(Debug)]
 pub(super) struct DirectiveFiles {
     /// The state folder.
@@ -23,7 +23,7 @@ impl DirectiveFiles {
         Self { folder, written: BTreeMap::new() }
     }
 
-    /// Writes what has changed; says what cannot be written.
+    /// Writes what has changed; returns what cannot be written.
     pub(super) fn update(&mut self, state: &DaemonState) -> Result<(), String> {
         let wanted: BTreeMap<String, AgentDirectives> =
             state.pipelines.open().filter_map(|open| of_pipeline(open, state)).collect();
@@ -35,7 +35,7 @@ impl DirectiveFiles {
             }
         }
         for agent in self.written.keys().filter(|agent| !wanted.contains_key(*agent)) {
-            // One that stays concerns an agent that is over.
+            // If it remains, it concerns an agent that has ended.
             let _ = agent_directives::remove(&self.folder, agent);
         }
         self.written = wanted;
@@ -43,7 +43,7 @@ impl DirectiveFiles {
     }
 }
 
-/// Returns what the hook processes of a pipeline's present agent are to do.
+/// Returns the directives for the hook processes of a pipeline's current agent.
 fn of_pipeline(pipeline: &Pipeline, state: &DaemonState) -> Option<(String, AgentDirectives)> {
     let visit = pipeline.present()?;
     let agent = visit.agent.clone()?;

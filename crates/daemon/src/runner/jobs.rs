@@ -1,8 +1,8 @@
-//! Runs the jobs of pipelines: commands, agents and what is typed to them.
+//! Runs the jobs of pipelines: commands, agents and keyboard input to them.
 //!
-//! Every job has a folder and a thread of its own. The thread finds out whether the job was begun by
-//! an earlier daemon, begins it if not, waits for its end, and tells the loop: it can be killed
-//! anywhere, and the next one goes on.
+//! Every job has its own folder and thread. The thread checks whether the job was started by an
+//! earlier daemon, starts it if not, waits for its end, and reports to the loop: it can be killed
+//! at any point, and the next daemon resumes.
 
 mod agent;
 mod command;
@@ -25,21 +25,21 @@ use crate::session::Session;
 pub use folders::PipelineFolders;
 use send_keys::DialogChoice;
 
-/// Runs jobs, each in a thread of its own.
+/// Runs jobs, each in its own thread.
 #[derive(Clone, Debug)]
 pub struct JobRunner {
-    /// This program.
+    /// The path of this program.
     pub binary: PathBuf,
     /// The state folder.
     pub state: PathBuf,
     /// The home folder, where agents' settings are.
     pub home: Option<PathBuf>,
-    /// Where the loop is told.
+    /// The queue of messages to the loop.
     pub messages: mpsc::Sender<CoreMessage>,
 }
 
 impl JobRunner {
-    /// Returns where pipelines' things are.
+    /// Returns the folders of pipelines.
     pub fn folders(&self) -> PipelineFolders {
         PipelineFolders::in_state_dir(&self.state)
     }
@@ -84,15 +84,15 @@ impl JobRunner {
         }
     }
 
-    /// Tells the loop what became of a job.
+    /// Reports the result of a job to the loop.
     fn tell(&self, job: JobId, result: JobResult) {
         let JobId { pipeline, number: job } = job;
-        // A loop that has ended asks for the job again when it comes back.
+        // If the loop has ended, it starts the job again after a restart.
         let done = CoreMessage::Done(EntryKind::Job { pipeline, job, result });
         let _ = self.messages.blocking_send(done);
     }
 
-    /// Asks the loop, which has just read the journal, whether an agent still is at a prompt.
+    /// Asks the loop, which has just read the journal, whether an agent is still at a prompt.
     fn still_at_prompt(&self, context: &JobContext, rest: u64) -> Result<(), JobResult> {
         let (answer, answered) = oneshot::channel();
         let asked = CoreMessage::StillAtPrompt(context.plan.id.clone(), rest, answer);
@@ -106,21 +106,21 @@ impl JobRunner {
     }
 }
 
-/// A rest of an agent that is about to be ended by what is typed.
+/// A rest of an agent that is about to be ended by keyboard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeysTarget {
     /// The job that types.
     pub job: JobId,
-    /// The rest.
+    /// The number of the rest.
     pub rest: u64,
 }
 
 impl KeysTarget {
-    /// Returns the name under which it is stored that this is typed.
+    /// Returns the name under which this input is stored.
     pub fn name(&self) -> String {
         format!("{} {}", self.job.pipeline, self.job.number)
     }
 }
 
-/// Whether an agent still is at a rest.
+/// Whether an agent is still at a rest.
 pub type IsStillIdle = Result<(), IgnoreReason>;

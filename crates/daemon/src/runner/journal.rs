@@ -1,4 +1,4 @@
-//! Decisions and refused requests, written to the journal.
+//! Writes decisions and refused requests to the journal.
 
 use anyhook_flow::{DaemonState, approval_requests};
 use anyhook_hosts::bus_event;
@@ -19,7 +19,7 @@ impl Runner {
     }
 }
 
-/// Writes a decision down. That it is there is known by reading it.
+/// Journals a decision. That it is there is confirmed by reading the journal.
 fn write(tools: &RunnerContext, resolution: &Resolution) {
     failpoints::point("runner.journal.begun");
     let event = BusEvent::DecisionResolved(resolution.clone());
@@ -35,7 +35,7 @@ fn write(tools: &RunnerContext, resolution: &Resolution) {
     tools.tell(CoreMessage::JournalChanged);
 }
 
-/// Writes down that a request was refused.
+/// Journals that a request was refused.
 pub(super) fn write_refusal(tools: &RunnerContext, record: Record) {
     if let Err(error) = tools.engine.journal(vec![record]) {
         tracing::error!("cannot journal a refusal: {error}");

@@ -1,14 +1,14 @@
-//! Does in the world what is in the state's [outbox](anyhook_flow::Outbox).
+//! Executes the side effects in the state's [outbox](anyhook_flow::Outbox).
 //!
 //! ```text
-//!           ┌──▶ journal lines: one thread, in order ──▶ found when the journal is read ──┐
-//!  outbox ──┼──▶ jobs: a thread each                 ──▶ `CoreMessage::Done`            ──┼─▶ entry
-//!           └──▶ notices: a process each             ──▶ `CoreMessage::Done`            ──┘
+//!           ┌──▶ journal: one thread, in order ──▶ found when the journal is read ──┐
+//!  outbox ──┼──▶ jobs: a thread each           ──▶ `CoreMessage::Done`            ──┼─▶ entry
+//!           └──▶ notices: a process each       ──▶ `CoreMessage::Done`            ──┘
 //! ```
 //!
-//! An item stays in the outbox until the entry is stored that says it is done; what is under way is
-//! remembered here alone, so that a daemon that was killed begins it again. Nothing here makes the
-//! loop wait.
+//! An item stays in the outbox until the entry that says that it is done is stored; which items are
+//! in progress is only remembered here, so that a daemon that was killed starts them again. Nothing
+//! here makes the loop wait.
 
 mod agent_directives;
 mod jobs;
@@ -29,36 +29,36 @@ use tokio::sync::mpsc;
 
 use crate::core::CoreMessage;
 use crate::process_watcher::ProcessWatcher;
-use crate::{failpoints, gates};
+use crate::{failpoints, gate_watcher};
 use agent_directives::DirectiveFiles;
 
 pub use jobs::{IsStillIdle, JobRunner, KeysTarget, PipelineFolders};
 
-/// After an item could not be done, nothing is done for so long.
+/// How long to wait after a failed item before the next attempt.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
-/// What the background thread works with.
+/// What the background thread uses.
 #[derive(Debug)]
 pub struct RunnerContext {
-    /// This program.
+    /// The path of this program.
     pub binary: PathBuf,
-    /// How a person is told.
+    /// How a person is notified.
     pub notify: NotifySettings,
     /// Where notices are claimed.
     pub claims: PathBuf,
-    /// What writes the journal.
+    /// Writes the journal.
     pub engine: Engine,
-    /// Where the loop is told.
+    /// The queue of messages to the loop.
     pub messages: mpsc::Sender<CoreMessage>,
 }
 
-/// Something the background thread does.
+/// A task for the background thread.
 type Deferred = Box<dyn FnOnce(&RunnerContext) + Send>;
 
 /// Drains the outbox.
 #[derive(Debug)]
 pub struct Runner {
-    /// What runs jobs.
+    /// Runs jobs.
     pub jobs: JobRunner,
     background: Sender<Deferred>,
     under_way: UnderWay,
@@ -68,7 +68,7 @@ pub struct Runner {
     watched: BTreeSet<(String, u32, u64)>,
 }
 
-/// Items of the outbox that are being worked on.
+/// Items of the outbox that are in progress.
 #[derive(Debug, Default)]
 struct UnderWay {
     jobs: BTreeSet<JobId>,
@@ -76,17 +76,17 @@ struct UnderWay {
     journal_lines: BTreeSet<RecordId>,
 }
 
-/// What came of a look at the outbox.
+/// The result of draining the outbox.
 #[derive(Debug, Default)]
 pub struct DrainResult {
-    /// Items that need not be done any more.
+    /// Items that are no longer needed.
     pub obsolete: Vec<EntryKind>,
-    /// Why something could not be begun; it is tried again.
+    /// Why something could not be started; it is tried again.
     pub failed: Option<String>,
 }
 
 impl Runner {
-    /// Starts the background thread. Nothing is drained yet.
+    /// Starts the background thread. Does not drain anything yet.
     pub fn start(
         tools: RunnerContext,
         jobs: JobRunner,
@@ -99,8 +99,8 @@ impl Runner {
         Ok(Self { jobs, background, under_way, instructions, processes, watched })
     }
 
-    /// Begins every item that is not under way. While the journal is read (`is_behind`), only its
-    /// lines are written: what else is to be done may be long over.
+    /// Starts every item that is not in progress. While the journal is being read (`is_behind`),
+    /// only journal lines are written: the other items may be long obsolete.
     pub fn drain(&mut self, state: &DaemonState, is_behind: bool) -> DrainResult {
         let mut drained = DrainResult::default();
         self.write_journal_lines(state);
@@ -131,7 +131,7 @@ impl Runner {
         }
     }
 
-    /// An entry is stored: what it says is done is not under way any more.
+    /// An entry is stored: the item that it completes is no longer in progress.
     pub fn stored(&mut self, entry: &EntryKind) {
         match entry {
             EntryKind::NoticeLaunched(name) => drop(self.under_way.notices.remove(name)),
@@ -144,7 +144,7 @@ impl Runner {
         }
     }
 
-    /// An item could not be done: it is begun again.
+    /// An item failed: it is started again.
     pub fn not_done(&mut self, item: &OutboxFailure) {
         match item {
             OutboxFailure::Notice(name) => drop(self.under_way.notices.remove(name)),
@@ -152,21 +152,21 @@ impl Runner {
         }
     }
 
-    /// Writes down that a request was refused.
+    /// Journals that a request was refused.
     pub fn journal_refusal(&self, record: Record) {
         self.defer(move |tools| journal::write_refusal(tools, record));
     }
 
-    /// Has people asked at the gates of workflows.
+    /// Asks people at the gates of workflows.
     pub fn ask_at_gates(&self) {
         self.defer(|tools| {
-            if let Err(error) = gates::launch(&tools.binary) {
+            if let Err(error) = gate_watcher::launch(&tools.binary) {
                 tracing::error!("cannot ask for approval at workflow gates: {error}");
             }
         });
     }
 
-    /// Has an agent's process watched, if it is known and not yet watched.
+    /// Watches an agent's process, if it is known and not yet watched.
     pub fn watch_process(&mut self, state: &DaemonState, id: &str) {
         let Some(agent) = state.agents.get(id).filter(|agent| !agent.state.is_over()) else {
             return;
@@ -182,15 +182,15 @@ impl Runner {
         self.watched.remove(&(id.to_owned(), process.pid, process.started));
     }
 
-    /// Has something done in the background, in order. The number of these is bounded by what the
-    /// state holds.
+    /// Runs something in the background, in order. The number of these is bounded by the size of
+    /// the state.
     fn defer(&self, deferred: impl FnOnce(&RunnerContext) + Send + 'static) {
         // The thread ends with us: what is not done is still in the outbox.
         let _ = self.background.send(Box::new(deferred));
     }
 }
 
-/// An item of the outbox that could not be done.
+/// An item of the outbox that failed.
 #[derive(Debug)]
 pub enum OutboxFailure {
     /// A notice could not be handed to its process.
@@ -206,13 +206,13 @@ fn work(deferred: &Receiver<Deferred>, tools: &RunnerContext) {
 }
 
 impl RunnerContext {
-    /// Tells the loop that an item could not be done, after a rest.
+    /// Reports to the loop that an item failed, after a pause.
     fn not_done(&self, item: OutboxFailure) {
         thread::sleep(TRY_AGAIN);
         self.tell(CoreMessage::NotDone(item));
     }
 
-    /// Tells the loop something. One that has ended knows it from its state when it comes back.
+    /// Sends a message to the loop. If it has ended, it knows from its state after a restart.
     fn tell(&self, message: CoreMessage) {
         let _ = self.messages.blocking_send(message);
     }

@@ -1,4 +1,4 @@
-//! Notices for a person, each handed to a process of its own.
+//! Delivers notices to a person, each by its own process.
 
 use anyhook_flow::{DaemonState, EntryKind, NoticeName};
 use anyhook_model::Notice;
@@ -9,13 +9,13 @@ use super::{DrainResult, OutboxFailure, Runner, RunnerContext};
 use crate::core::CoreMessage;
 use crate::{failpoints, notice};
 
-/// So many notices may be on their way at once.
+/// How many notices may be delivered at once.
 const AT_ONCE: usize = 32;
 /// What an agent did longer ago is not news.
 const NEWS: SignedDuration = SignedDuration::from_mins(2);
 
 impl Runner {
-    /// Has the person told of what still is so.
+    /// Notifies the person of what still applies.
     pub(super) fn give_notices(&mut self, state: &DaemonState, drained: &mut DrainResult) {
         let now = anyhook_engine::now();
         for name in &state.outbox.notices {
@@ -37,8 +37,8 @@ impl Runner {
     }
 }
 
-/// Tells whether a notice is still worth giving: of what an agent did a while ago, what it does now
-/// is enough. That a guard was bypassed stays worth knowing.
+/// Returns whether a notice is still worth delivering: if an agent did something a while ago, its
+/// current state is enough. That a guard was bypassed stays worth knowing.
 fn is_news(notice: &Notice, now: Timestamp) -> bool {
     notice.decision.is_some()
         || notice.kind == NoticeKind::Alarm

@@ -1,4 +1,4 @@
-//! A session in a person's own terminal.
+//! Attaches a person's own terminal to a session.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,10 +16,10 @@ use super::protocol::{ClientInput, ClientOutput, SessionRequest, TerminalSize};
 use super::signals::SessionSignals;
 use super::{Session, SessionError};
 
-/// How a session is left.
+/// The hint that says how to detach.
 const KEYS: &str = "Ctrl-b d to detach";
 
-/// Shows a session until the person leaves it, or it is over, or we are told to end.
+/// Shows a session until the person detaches, it is over, or we are told to exit.
 pub(super) fn attach(session: &Session) -> Result<(), SessionError> {
     if !isatty(io::stdin()) || !isatty(io::stdout()) {
         return Err(SessionError::NoTerminal);
@@ -40,12 +40,12 @@ pub(super) fn attach(session: &Session) -> Result<(), SessionError> {
         }
         AttachEnd::Over => format!("[session `{}` ended]", session.name),
     };
-    // Whoever has gone needs no words.
+    // If the terminal is gone, nobody reads the message.
     let _ = writeln!(io::stdout(), "{last}");
     Ok(())
 }
 
-/// How it came to an end.
+/// Why an attachment ended.
 enum AttachEnd {
     Left,
     Over,
@@ -114,7 +114,7 @@ fn say(session: &Session, stream: &mut UnixStream, what: &ClientInput) -> Result
     }
 }
 
-/// Shows what there is, and below it how to leave.
+/// Shows the session's screen, and below it how to detach.
 fn show(session: &Session, text: &str) {
     let mut all = text.to_owned();
     if let Ok(TerminalSize { rows, columns }) = whole_size() {
@@ -132,13 +132,13 @@ fn whole_size() -> io::Result<TerminalSize> {
     Ok(TerminalSize { rows: size.ws_row.max(2), columns: size.ws_col.max(2) })
 }
 
-/// Returns the size that is left for the session: the last row says how to leave.
+/// Returns the size that is left for the session: the last row says how to detach.
 fn size() -> io::Result<TerminalSize> {
     let size = whole_size()?;
     Ok(TerminalSize { rows: size.rows - 1, ..size })
 }
 
-/// The person's terminal as a program wants it; as it was before on every way out.
+/// The person's terminal in raw mode; restored on drop.
 struct Raw {
     before: Termios,
 }

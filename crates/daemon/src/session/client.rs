@@ -1,4 +1,4 @@
-//! The connection to the process that keeps a session's terminal, and how that process is started.
+//! Connects to the terminal process of a session, and starts it.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -16,19 +16,19 @@ use super::runtime::{short_hash, sockets};
 use super::{ARGUMENT, Session, SessionError};
 use crate::task;
 
-/// The process that keeps a terminal answers at once, or something is wrong with it.
+/// The terminal process answers within this time, or something is wrong with it.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns a session's socket. Nothing is there yet.
+/// Returns the path of a session's socket. Does not create it.
 fn socket(session: &Session) -> Result<PathBuf, SessionError> {
     Ok(sockets(&session.runtime)?.join(short_hash(session.name.as_bytes())))
 }
 
-/// Starts the process that keeps the terminal, and returns when a keeper has the task.
+/// Starts the terminal process, and returns when a supervisor has claimed the task.
 pub(super) fn start_terminal(session: &Session) -> Result<(), SessionError> {
     let not_started = |why: String| SessionError::NotStarted { name: session.name.clone(), why };
     let (answer, tell) = io::pipe().map_err(|error| not_started(error.to_string()))?;
-    // It begins a session of its own, which the leader of a process group could not.
+    // It calls `setsid` itself, which would fail for the leader of a process group.
     let process = Command::new(&session.binary)
         .arg(ARGUMENT)
         .args([&session.folder, &socket(session)?])
@@ -53,7 +53,7 @@ pub(super) fn start_terminal(session: &Session) -> Result<(), SessionError> {
     }))
 }
 
-/// Connects to the process that keeps the terminal.
+/// Connects to the terminal process.
 pub(super) fn connect(session: &Session) -> Result<UnixStream, SessionError> {
     let path = socket(session)?;
     let stream = match UnixStream::connect(&path) {
@@ -77,7 +77,7 @@ pub(super) fn connect(session: &Session) -> Result<UnixStream, SessionError> {
     Ok(stream)
 }
 
-/// Asks on a connection.
+/// Sends a request on a connection and returns the reply.
 pub(super) fn ask_on(
     stream: &mut UnixStream,
     session: &Session,
@@ -107,7 +107,8 @@ pub(super) fn text(session: &Session, what: SessionRequest) -> Result<String, Se
     }
 }
 
-/// Says what a connection that broke means: in the middle of an answer, a session is over.
+/// Maps a broken connection to an error: if it breaks in the middle of an answer, the session is
+/// over.
 pub(super) fn broken(session: &Session, error: &FrameError) -> SessionError {
     let kind = match error {
         FrameError::Io(error) => Some(error.kind()),

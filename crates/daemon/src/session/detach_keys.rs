@@ -1,17 +1,17 @@
-//! The keys by which a person leaves a session: Ctrl-b, then d.
+//! The keys that detach a person from a session: Ctrl-b, then d.
 
 /// The first key.
 const PREFIX: u8 = 0x02;
 
-/// Watches what is typed for the keys that leave.
+/// Watches the input for the keys that detach.
 #[derive(Debug, Default)]
 pub(super) struct DetachKeys {
     has_prefix: bool,
 }
 
 impl DetachKeys {
-    /// Returns what is for the program, and whether the person leaves. Ctrl-b twice is one Ctrl-b
-    /// for the program.
+    /// Returns the input for the program, and whether the person detaches. Ctrl-b twice is one
+    /// Ctrl-b for the program.
     pub(super) fn take(&mut self, typed: &[u8]) -> (Vec<u8>, bool) {
         let mut passed = Vec::with_capacity(typed.len());
         for &byte in typed {

@@ -1,4 +1,4 @@
-//! What is on a terminal, from the bytes a program prints. No I/O.
+//! Emulates a terminal's screen from the bytes a program prints. No I/O.
 
 use std::fmt::Write;
 use std::num::NonZeroU16;
@@ -9,9 +9,9 @@ use super::end::trimmed;
 use super::protocol::TerminalSize;
 use super::{Key, SCROLLED, SessionError, control};
 
-/// The least and the most rows or columns; more is nobody's terminal.
+/// The minimum and maximum number of rows or columns; no real terminal has more.
 const SIDE: (u16, u16) = (2, 1000);
-/// Turns off what a program may have turned on, so that what is on can be turned on.
+/// Resets the modes that a program may have set, before those that are active are set.
 pub(super) const NO_MODES: &str = "\x1b[?1l\x1b>\x1b[?2004l\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[ q";
 
 fn background(colour: Color) -> String {
@@ -22,12 +22,12 @@ fn background(colour: Color) -> String {
     }
 }
 
-/// A terminal without a screen.
+/// A terminal without a physical screen.
 pub(super) struct Display {
     parser: Parser<TerminalReplies>,
 }
 
-/// What a person's terminal shows.
+/// What a person's terminal currently shows.
 #[derive(Debug, Default)]
 pub(super) struct TerminalView {
     size: Option<(NonZeroU16, NonZeroU16)>,
@@ -37,7 +37,7 @@ pub(super) struct TerminalView {
 }
 
 impl Display {
-    /// Makes an empty one.
+    /// Creates an empty display.
     pub(super) fn new(size: TerminalSize) -> Self {
         let (rows, columns) = sides(size);
         Self {
@@ -45,33 +45,33 @@ impl Display {
         }
     }
 
-    /// Takes what the program printed. Returns what a terminal answers to it.
+    /// Processes the program's output. Returns the terminal's replies to it.
     pub(super) fn print(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.parser.process(bytes);
         std::mem::take(&mut self.parser.callbacks_mut().said)
     }
 
-    /// Makes it another size, and returns that.
+    /// Resizes the display, and returns the resulting size.
     pub(super) fn resize(&mut self, size: TerminalSize) -> TerminalSize {
         let (rows, columns) = sides(size);
         self.parser.set_size(rows, columns);
         TerminalSize { rows: rows.get(), columns: columns.get() }
     }
 
-    /// Returns what is on it.
+    /// Returns the text on it.
     pub(super) fn text(&self) -> String {
         let (_, columns) = self.parser.screen().size();
         let rows: Vec<String> = self.parser.screen().rows(0, columns.get()).collect();
         trimmed(&rows.join("\n"))
     }
 
-    /// Returns where the cursor is: its column and its row.
+    /// Returns the position of the cursor: its column and its row.
     pub(super) fn cursor(&self) -> String {
         let (row, column) = self.parser.screen().cursor_position();
         format!("{column} {row}")
     }
 
-    /// Returns what is on it, with what is behind each letter.
+    /// Returns the text on it, with colours and attributes.
     pub(super) fn coloured(&self) -> String {
         let screen = self.parser.screen();
         let (rows, columns) = screen.size();
@@ -93,7 +93,7 @@ impl Display {
         text
     }
 
-    /// Returns what is on it and what scrolled away; lines that were too long are whole again.
+    /// Returns the text on it and the scrollback; lines that were wrapped are joined.
     pub(super) fn history(&mut self) -> String {
         let screen = self.parser.screen_mut();
         let (rows, columns) = screen.size();
@@ -116,7 +116,7 @@ impl Display {
         }
     }
 
-    /// Returns the bytes of a paste, as the program wants them.
+    /// Returns the bytes of a paste, as the program expects them.
     pub(super) fn paste(&self, text: &str) -> Vec<u8> {
         if self.parser.screen().bracketed_paste() {
             format!("\x1b[200~{text}\x1b[201~").into_bytes()
@@ -125,7 +125,7 @@ impl Display {
         }
     }
 
-    /// Returns the bytes of a key, as the program wants them.
+    /// Returns the bytes of a key, as the program expects them.
     pub(super) fn key(&self, key: Key) -> Result<Vec<u8>, SessionError> {
         let is_application = self.parser.screen().application_cursor();
         let arrow = |letter: u8| vec![0x1b, if is_application { b'O' } else { b'[' }, letter];
@@ -142,7 +142,8 @@ impl Display {
         })
     }
 
-    /// Returns what makes a person's terminal show this, of which nothing is asked.
+    /// Returns the bytes that update a person's terminal from `shown` to this; they contain no
+    /// terminal queries.
     pub(super) fn show(&self, shown: &mut TerminalView) -> String {
         let screen = self.parser.screen();
         let mut text = String::new();
@@ -181,7 +182,7 @@ fn sides(size: TerminalSize) -> (NonZeroU16, NonZeroU16) {
     (within(size.rows), within(size.columns))
 }
 
-/// What a terminal answers, without which many programs wait for ever.
+/// A terminal's replies, without which many programs wait forever.
 #[derive(Debug, Default)]
 struct TerminalReplies {
     said: Vec<u8>,
@@ -201,15 +202,15 @@ impl Callbacks for TerminalReplies {
         let (row, column) = (row + 1, column + 1);
         let (rows, columns) = screen.size();
         let answer = match (first, second, number, letter) {
-            // Whether it is well.
+            // Device status.
             (None, None, 5, 'n') => "\x1b[0n".to_owned(),
-            // Where the cursor is.
+            // Cursor position.
             (None, None, 6, 'n') => format!("\x1b[{row};{column}R"),
             (Some(b'?'), None, 6, 'n') => format!("\x1b[?{row};{column}R"),
-            // What it is: a VT100 with advanced video, as many say.
+            // Device attributes: a VT100 with advanced video, as many report.
             (None, None, 0, 'c') => "\x1b[?1;2c".to_owned(),
             (Some(b'>'), None, 0, 'c') => "\x1b[>0;10;0c".to_owned(),
-            // How large it is.
+            // Size of the text area.
             (None, None, 18, 't') => format!("\x1b[8;{rows};{columns}t"),
             _ => return,
         };

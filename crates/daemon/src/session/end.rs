@@ -1,4 +1,4 @@
-//! How a session ends, and what is left of it.
+//! Ends a session, and keeps its last screen.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,38 +11,39 @@ use rustix::process::Signal;
 use super::{Session, SessionError};
 use crate::task::{self, TaskStatus};
 
-/// A keeper takes up to ten seconds to end what does not want to.
+/// A supervisor takes up to ten seconds to end processes that do not exit on request.
 const LIMIT: Duration = Duration::from_secs(12);
-/// One that is killed is gone after this, or waits for the disk.
+/// A supervisor that is killed is gone after this time, or waits for the disk.
 const INSIST: Duration = Duration::from_secs(2);
-/// How often we look.
+/// The polling interval.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Has a task end with all it has started, and waits until its keeper is gone.
+/// Ends a task with all processes it has started, and waits until its supervisor is gone.
 pub(super) fn end_task(folder: &Path) -> Result<(), SessionError> {
     task::stop(folder)?;
     let insist_from = Instant::now() + LIMIT;
     try_poll_until(insist_from + INSIST, LOOK_EVERY, || {
-        let TaskStatus::Running(keeper) = task::status(folder)? else { return Ok(Some(())) };
+        let TaskStatus::Running(supervisor) = task::status(folder)? else { return Ok(Some(())) };
         if Instant::now() >= insist_from {
-            // It is not itself any more: its terminal goes, and with it what is in front.
-            task::signal(&keeper, Signal::KILL);
+            // The supervisor does not work any more: when it is killed, its terminal is closed,
+            // which ends the foreground processes.
+            task::signal(&supervisor, Signal::KILL);
         }
         Ok::<_, SessionError>(None)
     })?;
-    // Not all heed that their terminal is gone.
+    // Not all processes exit when their terminal is closed.
     task::end_leftovers(folder)?;
     Ok(())
 }
 
-/// Keeps what was seen last.
+/// Saves the last screen.
 pub(super) fn keep_screen(folder: &Path, text: &str) -> Result<(), SessionError> {
     let path = folder.join("screen");
     let written = AtomicFile::new(&path).replace(text.as_bytes());
     written.map_err(|error| SessionError::File { path, error })
 }
 
-/// Returns what was seen last of a session that is over.
+/// Returns the last screen of a session that is over.
 pub(super) fn kept_screen(session: &Session) -> Result<String, SessionError> {
     let path = session.folder.join("screen");
     match fs::read(&path) {
@@ -54,7 +55,7 @@ pub(super) fn kept_screen(session: &Session) -> Result<String, SessionError> {
     }
 }
 
-/// Returns a text without blanks at the ends of its lines, and without empty lines at its end.
+/// Returns a text without trailing whitespace on its lines, and without empty lines at its end.
 pub(super) fn trimmed(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     while lines.last().is_some_and(|line| line.is_empty()) {

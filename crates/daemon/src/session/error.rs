@@ -5,16 +5,16 @@ use std::path::PathBuf;
 
 use crate::task::TaskError;
 
-/// Why a session cannot be dealt with.
+/// Why a session cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// There is no such session, or not any more.
+    /// There is no such session, or no longer.
     #[error("there is no session `{0}`")]
     NotThere(String),
-    /// Its task cannot be dealt with.
+    /// An error of its task.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// Its task could not be begun.
+    /// Its task could not be started.
     #[error("the session `{name}` could not be started: {why}")]
     NotStarted {
         /// The session.
@@ -30,13 +30,13 @@ pub enum SessionError {
         /// The reason.
         error: io::Error,
     },
-    /// A folder is open to others.
+    /// A folder is accessible to other users.
     #[error("`{}` belongs to another user", .0.display())]
     NotOurs(PathBuf),
-    /// Whoever answers is somebody else.
+    /// The process that answers belongs to another user.
     #[error("the socket of the session `{0}` belongs to another user's process")]
     Stranger(String),
-    /// What was asked for could not be done.
+    /// A request failed.
     #[error("{what}: {why}")]
     Failed {
         /// What happened.

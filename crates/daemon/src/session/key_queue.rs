@@ -1,4 +1,5 @@
-//! What is typed into a terminal, in order. A program need not read it, so nobody waits for ever.
+//! A queue of input to a terminal, typed in order. A program need not read it, so nothing waits
+//! forever.
 
 use std::fs::File;
 use std::io::Write;
@@ -6,12 +7,12 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// So many pieces may wait for a program that does not read.
+/// How many items may wait for a program that does not read.
 const WAITING: usize = 256;
-/// What a program has not read by then, it may read later.
+/// How long to wait for a program to read its input; it may read it later.
 const LIMIT: Duration = Duration::from_secs(4);
 
-/// Something that is typed, and whom to tell when the program has it.
+/// Bytes to type, and a channel to notify when the terminal has taken them.
 type QueuedKeys = (Vec<u8>, Option<Sender<()>>);
 
 /// Types into a terminal.
@@ -28,13 +29,13 @@ impl KeyQueue {
         Self { pieces }
     }
 
-    /// Types and waits until the terminal has taken it. Tells whether it has.
+    /// Types and waits until the terminal has taken it. Returns whether it has.
     pub(super) fn whole(&self, bytes: Vec<u8>) -> bool {
         let (told, done) = channel();
         self.pieces.try_send((bytes, Some(told))).is_ok() && done.recv_timeout(LIMIT).is_ok()
     }
 
-    /// Types, if there is room.
+    /// Types without waiting, if there is room.
     pub(super) fn aside(&self, bytes: Vec<u8>) {
         if !bytes.is_empty() {
             let _ = self.pieces.try_send((bytes, None));
@@ -48,7 +49,7 @@ fn write(mut terminal: File, pieces: &Receiver<QueuedKeys>) {
             return;
         }
         if let Some(told) = told {
-            // It may not wait any more.
+            // The caller may no longer wait.
             let _ = told.send(());
         }
     }

@@ -1,18 +1,16 @@
 //! Agents' sessions: a task on a terminal that a person can look at, type into and attach to.
 //!
 //! ```text
-//!  attach, screen, paste, press ──socket──▶ `__terminal FOLDER SOCKET` ──pty──▶ keeper ──▶ command
-//!                                           keeps the screen, answers
-//!                                           what programs ask a terminal
+//!  attach, screen, paste, press ─socket─▶ `__terminal FOLDER SOCKET` ─pty─▶ supervisor ─▶ command
+//!                                         keeps the screen, answers
+//!                                         programs' terminal queries
 //! ```
 //!
-//! Terminals are our own, not those of `tmux`: a pipeline then needs no other program, and a
-//! private
-//! `tmux` server would not have the person's settings anyway.
+//! The terminals are our own, not those of `tmux`: a pipeline then needs no other program, and a
+//! private `tmux` server would not have the person's settings anyway.
 //!
-//! The process that keeps the terminal outlives the daemon and ends with the keeper of the
-//! `task`, so that a session ends with a result; what was on the screen last is in the
-//! file `screen` then.
+//! The terminal process outlives the daemon and ends with the supervisor of the `task`, so that a
+//! session ends with a result; the last screen is then in the file `screen`.
 
 mod attach;
 mod client;
@@ -23,10 +21,10 @@ mod error;
 mod key_queue;
 mod protocol;
 mod runtime;
-mod send_keys;
 mod serve;
 mod signals;
 mod terminal;
+mod type_line;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -42,30 +40,31 @@ use protocol::SessionRequest;
 pub use error::SessionError;
 pub use terminal::main;
 
-/// The argument that makes the program keep a terminal.
+/// The argument that makes the program a terminal process.
 pub const ARGUMENT: &str = "__terminal";
-/// How wide a terminal is to which no person is attached.
+/// The number of columns of a terminal to which no person is attached.
 pub const COLUMNS: u16 = 160;
-/// How high it is.
+/// Its number of rows.
 pub const ROWS: u16 = 50;
-/// So many lines that scrolled away are kept.
+/// The number of lines of scrollback.
 pub const SCROLLED: usize = 2000;
-/// What ends a paste for a program that can tell.
+/// The sequence that ends a bracketed paste.
 const PASTE_END: &str = "\x1b[201~";
 
-/// A session, found by any process that knows this.
+/// A session; every process that knows these values can use it.
 ///
 /// No call but [`attach`](Session::attach) and [`end`](Session::end) takes longer than a few
 /// seconds, whatever the program in the session does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// The folder of its task, which is prepared and has a terminal. An absolute path, as all here.
+    /// The folder of its task, which is prepared and uses a terminal. An absolute path, like all
+    /// others here.
     pub folder: PathBuf,
     /// Its name, unique in the runtime folder.
     pub name: String,
-    /// This program.
+    /// The path of this program.
     pub binary: PathBuf,
-    /// The folder for sockets, for us alone.
+    /// The folder for sockets, accessible only to the current user.
     pub runtime: PathBuf,
 }
 
@@ -75,7 +74,7 @@ impl Session {
         anyhook_model::StateDir::new(state).run()
     }
 
-    /// Says why there can be no session on this system, if so.
+    /// Fails if this system does not support sessions.
     pub fn check() -> Result<(), SessionError> {
         terminal::open().map(drop).map_err(|error| SessionError::Failed {
             what: "cannot create a terminal".to_owned(),
@@ -83,13 +82,13 @@ impl Session {
         })
     }
 
-    /// Begins the task in the folder on a terminal, and returns when a keeper has it. One that was
-    /// begun before is left alone.
+    /// Starts the task in the folder on a terminal, and returns when a supervisor has claimed it.
+    /// Does nothing if it was already started.
     pub fn start(&self) -> Result<(), SessionError> {
         if !task::is_begun(&self.folder) {
             start_terminal(self)?;
         }
-        // Another process that has begun it may not listen yet.
+        // If another process has started it, it may not be listening yet.
         try_poll_until(Instant::now() + LIMIT, LOOK_EVERY, || {
             let runs = matches!(task::status(&self.folder)?, TaskStatus::Running(_));
             Ok((!runs || self.is_there()?).then_some(()))
@@ -97,7 +96,7 @@ impl Session {
         .map(drop)
     }
 
-    /// Tells whether the session is there.
+    /// Returns whether the session exists.
     pub fn is_there(&self) -> Result<bool, SessionError> {
         match connect(self) {
             Ok(_) => Ok(true),
@@ -106,25 +105,25 @@ impl Session {
         }
     }
 
-    /// Returns what is on the screen, as plain text.
+    /// Returns the text on the screen.
     pub fn screen(&self) -> Result<String, SessionError> {
         text(self, SessionRequest::Screen)
     }
 
-    /// Returns where the cursor is: its column and its row.
+    /// Returns the position of the cursor: its column and its row.
     pub fn cursor(&self) -> Result<(u16, u16), SessionError> {
         let told = text(self, SessionRequest::Cursor)?;
         let mut numbers = told.split_whitespace().map_while(|number| number.parse().ok());
         Ok((numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)))
     }
 
-    /// Returns what is on the screen, with the sequences that colour it.
+    /// Returns the text on the screen, with escape sequences for colours.
     pub fn coloured(&self) -> Result<String, SessionError> {
         text(self, SessionRequest::Coloured)
     }
 
-    /// Returns what is on the screen and what scrolled away, as plain text; of a session that is
-    /// over, what was seen last, from the file `screen` in the task's folder.
+    /// Returns the text on the screen and the scrollback; for a session that is over, its last
+    /// screen, from the file `screen` in the task's folder.
     pub fn history(&self) -> Result<String, SessionError> {
         match text(self, SessionRequest::History) {
             Err(SessionError::NotThere(_)) => kept_screen(self),
@@ -132,8 +131,8 @@ impl Session {
         }
     }
 
-    /// Gives the program a text as if it were pasted, to the byte; as one piece, if the program
-    /// can tell a paste from what is typed. Enter is not pressed.
+    /// Pastes a text to the program, byte for byte; as one piece, if the program supports bracketed
+    /// paste. Does not press Enter.
     pub fn paste(&self, text: &str) -> Result<(), SessionError> {
         check_paste(text)?;
         ask(self, SessionRequest::Paste(text.to_owned())).map(drop)
@@ -147,18 +146,18 @@ impl Session {
         ask(self, SessionRequest::Press(key)).map(drop)
     }
 
-    /// Ends the task with all it has started, and the session. What was seen last is in the file
-    /// `screen` then. A session that is over is left alone.
+    /// Ends the session and its task with all processes it has started. The last screen is then in
+    /// the file `screen`. Does nothing if the session is over.
     pub fn end(&self) -> Result<(), SessionError> {
         end_task(&self.folder)?;
-        // It writes down what was seen last, and then stops to listen.
+        // The terminal process saves the last screen, and then stops listening.
         let over = try_poll_until(Instant::now() + LIMIT, LOOK_EVERY, || {
             Ok::<_, SessionError>((!self.is_there()?).then_some(()))
         })?;
         over.ok_or_else(|| SessionError::Slow(format!("the terminal of `{}`", self.name)))
     }
 
-    /// Shows the session in this process's terminal, until the person leaves it or it is over.
+    /// Shows the session in this process's terminal, until the person detaches or it is over.
     pub fn attach(&self) -> Result<(), SessionError> {
         attach::attach(self)
     }
@@ -169,7 +168,7 @@ fn control(character: char) -> Result<u8, SessionError> {
     Key::control(character).ok_or(SessionError::NoKey(character))
 }
 
-/// Refuses a text that would not stay a paste.
+/// Rejects a text that would end its own paste.
 fn check_paste(text: &str) -> Result<(), SessionError> {
     if text.contains(PASTE_END) { Err(SessionError::Unpastable) } else { Ok(()) }
 }

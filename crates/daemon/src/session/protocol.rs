@@ -1,57 +1,57 @@
-//! What is said to the process that keeps a terminal. It may be older than we are.
+//! The protocol of the terminal process, which may be older than this program.
 
 use serde::{Deserialize, Serialize};
 
 use super::Key;
 
-/// The version of what is said.
+/// The version of the protocol.
 ///
 /// - 1: the first.
 pub(super) const TERMINAL_VERSION: u32 = 1;
 
-/// A question.
+/// A request.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RequestFrame {
     /// [`TERMINAL_VERSION`].
     pub(super) v: u32,
-    /// What is asked.
+    /// The request itself.
     pub(super) what: SessionRequest,
 }
 
-/// What may be asked.
+/// The requests.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SessionRequest {
-    /// What is on the screen.
+    /// The text on the screen.
     Screen,
-    /// Where the cursor is: its column and its row.
+    /// The position of the cursor: its column and its row.
     Cursor,
-    /// What is on the screen, with colours.
+    /// The text on the screen, with colours.
     Coloured,
-    /// With what scrolled away.
+    /// The text on the screen, with the scrollback.
     History,
-    /// To give the program a text.
+    /// Pastes a text to the program.
     Paste(String),
-    /// To press a key.
+    /// Presses a key.
     Press(Key),
-    /// To see all that happens, and to type. After the answer, [`ClientOutput`] goes one way and
-    /// [`ClientInput`] the other.
+    /// Attaches: shows the screen and accepts input. After the reply, [`ClientOutput`] goes one way
+    /// and [`ClientInput`] the other.
     Attach(TerminalSize),
 }
 
-/// An answer.
+/// A reply.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SessionReply {
     /// It is done.
     Done,
-    /// The text that was asked for.
+    /// The requested text.
     Text(String),
-    /// It was not done, and why.
+    /// It was not done; the reason.
     Refused(String),
 }
 
-/// How large a terminal is.
+/// The size of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TerminalSize {
     /// Its rows.
@@ -60,21 +60,21 @@ pub(super) struct TerminalSize {
     pub(super) columns: u16,
 }
 
-/// What a person at a terminal does.
+/// Input from an attached person.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ClientInput {
-    /// Types.
+    /// Keys that were typed.
     Typed(Vec<u8>),
-    /// Has another size of terminal.
+    /// The person's terminal has a new size.
     Resized(TerminalSize),
 }
 
-/// What a person sees.
+/// Output to an attached person.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ClientOutput {
-    /// What makes the person's terminal look like this one.
+    /// The bytes that make the person's terminal look like this one.
     Shown(String),
     /// The session is over.
     Over,

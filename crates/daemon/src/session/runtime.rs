@@ -1,5 +1,5 @@
-//! Where sessions' sockets are: in the runtime folder, or, as a socket's path may not be long, in
-//! a short one that the runtime folder points to.
+//! The folder of sessions' sockets: the runtime folder or, as a socket's path must be short, a
+//! short one that the runtime folder links to.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -10,20 +10,20 @@ use anyhook_engine::sha256_hex;
 
 use super::SessionError;
 
-/// A socket's path may not be longer on any system we know.
+/// The longest socket path that every known system accepts.
 const SOCKET_PATH_LIMIT: usize = 103;
-/// No name of a socket is longer.
+/// The longest name of a socket.
 pub(super) const NAME_LIMIT: usize = 20;
 /// The link from the runtime folder to the short one.
 const LINK: &str = "sockets";
 
-/// Returns the folder for sockets. It is there then, and for us alone.
+/// Returns the folder for sockets. It then exists and is accessible only to the current user.
 pub(super) fn sockets(runtime: &Path) -> Result<PathBuf, SessionError> {
     make(runtime)?;
     if has_room(runtime) {
         return Ok(runtime.to_owned());
     }
-    // Whoever comes later may have other variables, and must find the same folder.
+    // Later processes may have other variables, and must find the same folder.
     let link = runtime.join(LINK);
     if let Ok(short) = fs::read_link(&link)
         && has_room(&short)
@@ -46,7 +46,7 @@ pub(super) fn sockets(runtime: &Path) -> Result<PathBuf, SessionError> {
     Err(last)
 }
 
-/// Returns a name for a socket that is short and safe.
+/// Returns a short and safe name for a socket.
 pub(super) fn short_hash(bytes: &[u8]) -> String {
     let mut hash = sha256_hex(bytes);
     hash.truncate(16);
@@ -57,7 +57,8 @@ fn has_room(folder: &Path) -> bool {
     folder.as_os_str().len() + 1 + NAME_LIMIT <= SOCKET_PATH_LIMIT
 }
 
-/// Makes a folder for us alone; one that is there must be.
+/// Creates a folder that only the current user can access; an existing one must belong to that
+/// user.
 fn make(folder: &Path) -> Result<(), SessionError> {
     let unusable = |error| SessionError::File { path: folder.to_owned(), error };
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
@@ -71,13 +72,13 @@ fn make(folder: &Path) -> Result<(), SessionError> {
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(unusable)
 }
 
-/// Points the link to a folder, if it does not point to one of use. Returns where it points to.
+/// Creates the link to a folder, unless it already points to a usable one. Returns its target.
 fn point(link: &Path, short: &Path) -> Result<PathBuf, SessionError> {
     let unusable = |error| SessionError::File { path: link.to_owned(), error };
     match symlink(short, link) {
         Ok(()) => Ok(short.to_owned()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            // Another was quicker, or the old one is of no use.
+            // Another process was faster, or the old target is unusable.
             let there = fs::read_link(link).map_err(unusable)?;
             if there == short || make(&there).is_ok() {
                 return Ok(there);
@@ -112,11 +113,11 @@ mod tests {
         assert!(has_room(&short), "{short:?}");
         assert_eq!(fs::metadata(&short).unwrap().mode() & 0o777, 0o700);
         assert_eq!(sockets(&runtime).unwrap(), short);
-        // It may be swept away with the folder it is in.
+        // It may be removed together with its parent folder.
         fs::remove_dir(&short).unwrap();
         assert_eq!(sockets(&runtime).unwrap(), short);
         fs::remove_dir(&short).unwrap();
-        // One that is of no use is replaced.
+        // An unusable target is replaced.
         let link = runtime.join(LINK);
         fs::remove_file(&link).unwrap();
         symlink("/proc/nowhere", &link).unwrap();

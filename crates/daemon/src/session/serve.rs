@@ -1,4 +1,4 @@
-//! Whoever wants to see the terminal or to type into it.
+//! Serves the clients of a terminal process: shows them the screen and takes their input.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,16 +22,16 @@ use super::protocol::{
 };
 use super::{COLUMNS, ROWS};
 
-/// Whoever connects asks, and takes the answer, within this time.
+/// How long a client may take to send its request and to read the reply.
 const LIMIT: Duration = Duration::from_secs(5);
-/// So many connections are served at once; more are turned away.
+/// How many connections are served at once; others are rejected.
 const CONNECTIONS: usize = 64;
-/// A person's terminal is painted no more often than this.
+/// The shortest interval between two updates of a person's terminal.
 const FRAME: Duration = Duration::from_millis(10);
-/// The size when nobody sits at it.
+/// The size when no one is attached.
 pub(super) const SIZE: TerminalSize = TerminalSize { rows: ROWS, columns: COLUMNS };
 
-/// A terminal and who looks at it.
+/// A terminal and its clients.
 #[derive(Debug)]
 pub(super) struct SessionServer {
     state: Mutex<SessionServerState>,
@@ -43,19 +43,19 @@ pub(super) struct SessionServer {
 #[derive(Debug)]
 struct SessionServerState {
     display: Display,
-    /// How often it has changed.
+    /// The number of changes to the display.
     changes: u64,
     is_over: bool,
     size: TerminalSize,
-    /// The sizes of the terminals of those who sit at it, by the number of their connection.
+    /// The sizes of the attached clients' terminals, by connection number.
     seats: BTreeMap<u64, TerminalSize>,
     connections: usize,
-    /// How many connections there were.
+    /// The number of connections so far.
     counted: u64,
 }
 
 impl SessionServer {
-    /// Makes a desk for a terminal.
+    /// Creates the server of a terminal.
     pub(super) fn new(master: OwnedFd, typed: KeyQueue) -> Self {
         let state = SessionServerState {
             display: Display::new(SIZE),
@@ -73,7 +73,7 @@ impl SessionServer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what the program printed, and answers what it asked.
+    /// Processes the program's output, and replies to its queries.
     pub(super) fn print(&self, bytes: &[u8]) {
         let mut state = self.state();
         let answer = state.display.print(bytes);
@@ -83,12 +83,12 @@ impl SessionServer {
         self.typed.aside(answer);
     }
 
-    /// Returns all that can be seen.
+    /// Returns the text on the screen and the scrollback.
     pub(super) fn history(&self) -> String {
         self.state().display.history()
     }
 
-    /// Says to all who sit at it that it is over, and waits a while for them to see it.
+    /// Tells all attached clients that the session is over, and waits a while for them to detach.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.is_over = true;
@@ -103,7 +103,7 @@ impl SessionServer {
         }
     }
 
-    /// Somebody sits down, resizes or leaves: the smallest of all terminals counts.
+    /// A client attaches, resizes or detaches: the size of the smallest terminal is used.
     fn seat(&self, number: u64, size: Option<TerminalSize>) {
         let mut state = self.state();
         match size {
@@ -122,7 +122,7 @@ impl SessionServer {
             let TerminalSize { rows, columns } = state.display.resize(wanted);
             state.changes += 1;
             let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-            // The program is told by a signal.
+            // The program is notified by a signal.
             let _ = tcsetwinsize(&self.master, size);
         }
         drop(state);
@@ -130,7 +130,7 @@ impl SessionServer {
     }
 }
 
-/// Makes the socket, for us alone. What an earlier one has left is removed: the task is ours.
+/// Creates the socket, accessible only to the current user. An old one is removed: we own the task.
 pub(super) fn listen(socket: &Path) -> io::Result<UnixListener> {
     match std::fs::remove_file(socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -141,11 +141,11 @@ pub(super) fn listen(socket: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Serves whoever connects, as long as the process lives.
+/// Serves clients as long as the process lives.
 pub(super) fn serve(listener: &UnixListener, desk: &Arc<SessionServer>) {
     loop {
         let Ok((stream, _)) = listener.accept() else {
-            // Out of file descriptors, most likely: some will be free again.
+            // Most likely out of file descriptors: some will become free.
             thread::sleep(Duration::from_millis(100));
             continue;
         };
@@ -160,7 +160,7 @@ pub(super) fn serve(listener: &UnixListener, desk: &Arc<SessionServer>) {
         };
         let desk = Arc::clone(desk);
         thread::spawn(move || {
-            // Whatever one side does wrong ends its connection alone.
+            // An error on a connection only ends that connection.
             let _ = talk(stream, &desk, number);
             desk.state().connections -= 1;
         });
@@ -215,14 +215,14 @@ fn typed(desk: &SessionServer, bytes: Vec<u8>) -> SessionReply {
     SessionReply::Refused("the program does not read its input".to_owned())
 }
 
-/// Somebody sits at the terminal: one thread takes what they type, this one shows.
+/// Serves an attached client: another thread takes its input, this one sends the screen.
 fn sit(stream: &UnixStream, desk: &Arc<SessionServer>, number: u64) -> Result<(), FrameError> {
     let mut from = stream.try_clone()?;
     from.set_read_timeout(None)?;
     let theirs = Arc::clone(desk);
     let hands = thread::spawn(move || take(&mut from, &theirs, number));
     let shown = show(stream, desk, number);
-    // That ends the other as well.
+    // This ends the other thread as well.
     let _ = stream.shutdown(std::net::Shutdown::Both);
     let _ = hands.join();
     shown
@@ -235,7 +235,7 @@ fn take(from: &mut UnixStream, desk: &SessionServer, number: u64) {
             ClientInput::Resized(size) => desk.seat(number, Some(size)),
         }
     }
-    // Nobody is at the other end any more.
+    // The client has disconnected.
     desk.seat(number, None);
 }
 

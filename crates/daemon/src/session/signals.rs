@@ -1,4 +1,4 @@
-//! The signals that count while a person sits at a session.
+//! The signals that are handled while a person is attached to a session.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -7,18 +7,18 @@ use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 use signal_hook::low_level::{pipe, unregister};
 
-/// Hears signals as long as it lives.
+/// Handles signals until it is dropped.
 #[derive(Debug)]
 pub(super) struct SessionSignals {
-    /// A byte in it says that the person's terminal has another size.
+    /// Readable when the person's terminal has a new size.
     pub(super) resized: UnixStream,
-    /// A byte in it says that we are to end.
+    /// Readable when we are told to exit.
     pub(super) stopped: UnixStream,
     registered: Vec<SigId>,
 }
 
 impl SessionSignals {
-    /// Begins to hear them.
+    /// Installs the handlers.
     pub(super) fn heed() -> io::Result<Self> {
         let (resized, tell_resized) = UnixStream::pair()?;
         let (stopped, tell_stopped) = UnixStream::pair()?;

@@ -1,4 +1,4 @@
-//! The process that keeps one terminal, and ends with what runs on it.
+//! The terminal process: owns one terminal, and exits with what runs on it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -24,27 +24,29 @@ use super::key_queue::KeyQueue;
 use super::serve::{self, SIZE, SessionServer};
 use crate::task::{self, supervisor};
 
-/// What the terminal calls itself.
+/// The terminal's `TERM`.
 const TERM: &str = "xterm-256color";
-/// How often we look whether the keeper has its task.
+/// How often to check whether the supervisor has claimed its task.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// After the keeper's end, no more than this is read: somebody left behind may print for ever.
+/// After the supervisor has exited, at most this many bytes are read: a process left behind may
+/// print forever.
 const LAST_WORDS: usize = 1024 * 1024;
 
-/// Is the process that keeps a terminal: `__terminal FOLDER SOCKET`. Tells whether all went well.
+/// The main function of the terminal process: `__terminal FOLDER SOCKET`. Returns whether it
+/// succeeded.
 pub fn main(arguments: &[OsString]) -> bool {
     let [folder, socket] = arguments else { return false };
     match keep(Path::new(folder), Path::new(socket)) {
         Ok(()) => true,
         Err(error) => {
-            // Whoever has started us may have gone.
+            // The process that started us may have exited.
             let _ = writeln!(io::stdout(), "{error}");
             false
         }
     }
 }
 
-/// Opens a pair of a terminal's ends: ours, and the program's.
+/// Opens a pseudo terminal: our end, and the program's.
 pub(super) fn open() -> io::Result<(OwnedFd, OwnedFd)> {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
     rustix::io::fcntl_setfd(&master, FdFlags::CLOEXEC)?;
@@ -62,7 +64,7 @@ pub(super) fn open() -> io::Result<(OwnedFd, OwnedFd)> {
 fn keep(folder: &Path, socket: &Path) -> io::Result<()> {
     let _ = rustix::process::setsid();
     let (master, slave) = open()?;
-    let mut child = start_keeper(folder, slave)?;
+    let mut child = start_supervisor(folder, slave)?;
     let typed = KeyQueue::start(File::from(master.try_clone()?));
     let (over, tell_over) = UnixStream::pair()?;
     let reader = File::from(master.try_clone()?);
@@ -83,7 +85,7 @@ fn keep(folder: &Path, socket: &Path) -> io::Result<()> {
     drop(tell_over);
     let _ = eyes.join();
     if !is_ours {
-        // Somebody else has the task, or the keeper has said why nobody can.
+        // Another process has the task, or the supervisor has reported why it could not claim it.
         return if task::is_begun(folder) { Ok(()) } else { Err(io::Error::other(desk.history())) };
     }
     let kept = keep_screen(folder, &desk.history());
@@ -92,8 +94,8 @@ fn keep(folder: &Path, socket: &Path) -> io::Result<()> {
     kept.map_err(io::Error::other)
 }
 
-/// Starts the keeper on the terminal, which it takes for its own.
-fn start_keeper(folder: &Path, slave: OwnedFd) -> io::Result<Child> {
+/// Starts the supervisor on the terminal, which becomes its controlling terminal.
+fn start_supervisor(folder: &Path, slave: OwnedFd) -> io::Result<Child> {
     Command::new(std::env::current_exe()?)
         .arg(task::ARGUMENT)
         .arg(folder)
@@ -110,19 +112,20 @@ fn start_keeper(folder: &Path, slave: OwnedFd) -> io::Result<Child> {
         .spawn()
 }
 
-/// Waits until the keeper has its task, or has ended. Tells whether it is this one that has it.
-fn wait_for_claim(folder: &Path, keeper: &mut Child) -> io::Result<bool> {
+/// Waits until the supervisor has claimed its task or exited. Returns whether the task is claimed
+/// by this one.
+fn wait_for_claim(folder: &Path, supervisor: &mut Child) -> io::Result<bool> {
     try_poll(LOOK_EVERY, || {
-        let has_ended = keeper.try_wait()?.is_some();
+        let has_ended = supervisor.try_wait()?.is_some();
         let owner = task::owner(folder).map_err(io::Error::other)?;
         Ok(match owner {
-            Some(owner) => Some(owner.pid == keeper.id()),
+            Some(owner) => Some(owner.pid == supervisor.id()),
             None => has_ended.then_some(false),
         })
     })
 }
 
-/// Reads what is printed, until the keeper is gone and all it printed is read.
+/// Reads the output until the supervisor has exited and all of it is read.
 fn read(mut terminal: File, over: &UnixStream, desk: &SessionServer) {
     let mut buffer = [0; 16 * 1024];
     let mut left = LAST_WORDS;
@@ -142,7 +145,7 @@ fn read(mut terminal: File, over: &UnixStream, desk: &SessionServer) {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // Nobody has it open any more.
+                // No process has the terminal open any more.
                 Ok(_) | Err(_) => {}
             }
             return;

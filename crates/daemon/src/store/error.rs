@@ -1,4 +1,4 @@
-//! Why the store cannot do something: which file, what, why, and what helps.
+//! Errors of the store: which file, what, why, and what helps.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub struct Damage {
     pub file: PathBuf,
     /// The line, from 1.
     pub line: u64,
-    /// The byte that line begins with, from 0.
+    /// The offset of the first byte of that line.
     pub byte: u64,
     /// What is wrong.
     pub why: String,
@@ -20,18 +20,18 @@ pub struct Damage {
 /// Why the store cannot do something.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another process has it.
+    /// Another process has locked it.
     #[error("`{}` is in use{}", folder.display(), by(*pid))]
     Locked {
         /// The store's folder.
         folder: PathBuf,
-        /// Who has it, as far as that is known.
+        /// The process that has locked it, if known.
         pid: Option<u32>,
     },
     /// Something in the middle of it is not what was written. Nothing was changed.
     #[error(transparent)]
     Damaged(#[from] Damage),
-    /// A newer program wrote it. Nothing was changed.
+    /// It was written by a newer version of the program. Nothing was changed.
     #[error("`{}` has version {version}, but this program only supports versions up to {known}", file.display())]
     Newer {
         /// The file.
@@ -41,30 +41,32 @@ pub enum StoreError {
         /// The newest version known here.
         known: u32,
     },
-    /// What an older program wrote cannot be brought to this version. Nothing was changed.
+    /// Data of an older version cannot be migrated to this version. Nothing was changed.
     #[error("`{}` cannot be migrated from version {from}: {why}", file.display())]
     Migration {
         /// The file.
         file: PathBuf,
-        /// The version it could not be brought from.
+        /// The version it could not be migrated from.
         from: u32,
         /// What was wrong.
         why: String,
     },
-    /// The system refused.
+    /// A system call failed.
     #[error("`{}` cannot be {doing}: {source}", file.display())]
     Io {
         /// The file or folder.
         file: PathBuf,
-        /// What was to be done with it: `written`, `read`, …
+        /// The operation: `written`, `read`, …
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// What was to be kept cannot be put as JSON that could be read again. Nothing was written.
+    /// An entry or state cannot be represented as JSON that could be read again. Nothing was
+    /// written.
     #[error("this cannot be stored as JSON: {0}")]
     NotJson(String),
-    /// An earlier failure left the store in doubt: nothing is written before it is opened again.
+    /// An earlier failure left the store in an unknown state: nothing is written until it is
+    /// reopened.
     #[error("the store in `{}` must be reopened: {why}", folder.display())]
     Poisoned {
         /// The store's folder.
@@ -97,7 +99,7 @@ impl StoreError {
         }
     }
 
-    /// Tells whether the disk is full, so that the same may succeed once there is room.
+    /// Returns whether the disk is full, so that the same operation may succeed once there is room.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Self::Io { source, .. } if is_full(source))
     }
@@ -110,7 +112,7 @@ fn is_full(error: &io::Error) -> bool {
     )
 }
 
-/// Makes an error of the system one of ours: `.map_err(cannot("read", path))`.
+/// Converts an error of the system: `.map_err(cannot("read", path))`.
 pub(super) fn cannot(doing: &'static str, file: &Path) -> impl FnOnce(io::Error) -> StoreError {
     move |source| StoreError::Io { file: file.to_owned(), doing, source }
 }

@@ -1,4 +1,4 @@
-//! The store's folder: names, the lock, files made whole or not at all, files moved aside.
+//! The files of the store's folder: names, the lock, atomic creation, quarantine of damaged files.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -13,38 +13,38 @@ use jiff::Timestamp;
 use super::StoreError;
 use super::error::cannot;
 
-/// Whoever has this file locked has the store.
+/// The process that has locked this file owns the store.
 const LOCK: &str = "lock";
-/// How long the lock is waited for: a process that somebody has just begun to start holds what its
-/// parent held, for a moment.
+/// How long to wait for the lock: a child process that is just being started briefly holds what its
+/// parent held.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
-/// What a file that is not complete yet ends with.
+/// The suffix of a file that is not complete yet.
 const UNFINISHED: &str = ".new";
 const DAMAGED: &str = "damaged-";
 
-/// What is in the folder, each list in order of sequence.
+/// The content of the folder, each list in order of sequence.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listing {
-    /// The first sequence of each segment.
+    /// The first sequence number of each segment.
     pub segments: Vec<u64>,
-    /// The last sequence each snapshot covers.
+    /// The last sequence number that each snapshot covers.
     pub snapshots: Vec<u64>,
-    /// Files somebody did not get to finish.
+    /// Files that were not completed.
     pub unfinished: Vec<PathBuf>,
 }
 
-/// Returns the name of the segment that begins with a sequence.
+/// Returns the name of the segment that begins with a sequence number.
 pub(super) fn segment_name(first: u64) -> String {
     format!("log-{first:016}.jsonl")
 }
 
-/// Returns the name of the snapshot that covers all up to a sequence.
+/// Returns the name of the snapshot that covers everything up to a sequence number.
 pub(super) fn snapshot_name(through: u64) -> String {
     format!("snapshot-{through:016}.json")
 }
 
-/// Reads the number in a name, which must be exactly what `name_of` makes of it.
+/// Parses the number in a name, which must be exactly what `name_of` returns for it.
 fn number(name: &str, name_of: impl Fn(u64) -> String) -> Option<u64> {
     let digits = name.split(['-', '.']).nth(1)?;
     digits.parse().ok().filter(|number| name_of(*number) == name && digits.len() == 16)
@@ -69,7 +69,7 @@ pub(super) fn list(folder: &Path) -> Result<Listing, StoreError> {
     Ok(listing)
 }
 
-/// Makes the folder, for nobody else to look into.
+/// Creates the folder, accessible only to the current user.
 pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
     if !folder.exists() {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
@@ -82,7 +82,7 @@ pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
     closed.map_err(cannot("closed to others", folder))
 }
 
-/// Takes the store for this process: as long as the file lives, nobody else gets it.
+/// Locks the store for this process, until the file is dropped.
 pub(super) fn lock(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join(LOCK);
     let mut options = OpenOptions::new();
@@ -92,7 +92,7 @@ pub(super) fn lock(folder: &Path) -> Result<File, StoreError> {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut pid = String::new();
-            // It may be about to write its name: then nobody's is known.
+            // It may be about to write its process id: then it is not known.
             let _ = file.read_to_string(&mut pid);
             return Err(StoreError::Locked {
                 folder: folder.to_owned(),
@@ -101,19 +101,19 @@ pub(super) fn lock(folder: &Path) -> Result<File, StoreError> {
         }
         Err(TryLockError::Error(error)) => return Err(cannot("locked", &path)(error)),
     }
-    // The name is for people alone: a full disk must not keep the store closed.
+    // The process id is only for people: a full disk must not keep the store closed.
     let _ = file.set_len(0);
     let _ = file.write_all(format!("{}\n", std::process::id()).as_bytes());
     Ok(file)
 }
 
-/// Makes names in a folder durable.
+/// Makes the names in a folder durable.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(cannot("synced", folder))
 }
 
-/// Makes a file that only we can read, under the name it has until it is complete: recovery removes
-/// by that name what was left over.
+/// Creates a file that only the current user can read, under the name it has until it is complete:
+/// recovery recognizes leftovers by that name and removes them.
 pub(super) fn begin(path: &Path, text: &[u8]) -> Result<Unfinished, StoreError> {
     let mut name = path.as_os_str().to_owned();
     name.push(UNFINISHED);
@@ -126,7 +126,7 @@ pub(super) fn begin(path: &Path, text: &[u8]) -> Result<Unfinished, StoreError> 
     begun.map_err(cannot("written", path))
 }
 
-/// Removes a file; one that is gone already is as good.
+/// Removes a file; it is fine if it is already gone.
 pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -136,14 +136,14 @@ pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Moves a file aside. Returns its new name.
+/// Renames a damaged file. Returns its new name.
 pub(super) fn move_aside(path: &Path) -> Result<String, StoreError> {
     let (name, aside) = aside(path);
     fs::rename(path, aside).map_err(cannot("moved aside", path))?;
     Ok(name)
 }
 
-/// Keeps a copy of the bytes that are about to be cut off a file. Returns its name.
+/// Saves a copy of the bytes that are about to be cut off a file. Returns its name.
 pub(super) fn keep_aside(path: &Path, bytes: &[u8]) -> Result<String, StoreError> {
     let (name, aside) = aside(path);
     let unfinished = begin(&aside, bytes)?;
@@ -155,7 +155,7 @@ pub(super) fn keep_aside(path: &Path, bytes: &[u8]) -> Result<String, StoreError
     Ok(name)
 }
 
-/// Returns a free name for what is damaged.
+/// Returns a free name for damaged data.
 fn aside(path: &Path) -> (String, PathBuf) {
     let time = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
     let of = path.file_name().unwrap_or_default().to_string_lossy();

@@ -1,4 +1,5 @@
-//! The lines in the store's files: JSON objects that end with their checksum, as in the journal.
+//! The line format of the store's files: JSON objects that end with their checksum, as in the
+//! journal.
 //!
 //! ```text
 //! {"anyhook":"store","v":2,"first":7,"sum":"…"}          a segment's first line
@@ -7,8 +8,8 @@
 //! {"anyhook":"snapshot","v":2,"through":8,"state":{…},"sum":"…"}   all of a snapshot
 //! ```
 //!
-//! They are written and taken apart by place, without a tree between: the sum says that each byte is
-//! where we put it, and an entry may be nested as deep as JSON may be anywhere.
+//! They are written and parsed by position, without building a tree: the checksum guarantees that
+//! each byte is where we put it, and an entry may be nested as deep as JSON may be anywhere.
 
 use std::io::Write as _;
 use std::str;
@@ -18,30 +19,30 @@ use anyhook_model::json::{PARSER_DEPTH_LIMIT, depth};
 use serde::Serialize;
 use serde_json::Value;
 
-/// What a segment and a snapshot begin with.
+/// The beginning of a segment and of a snapshot.
 const STORE: &[u8] = b"{\"anyhook\":\"store\",\"v\":";
 const SNAPSHOT: &[u8] = b"{\"anyhook\":\"snapshot\",\"v\":";
 
-/// A segment's first line, read, or what a snapshot begins with.
+/// The parsed first line of a segment, or the beginning of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub version: u32,
-    /// The first sequence in it, or of a snapshot the last it covers.
+    /// The first sequence number in a segment, or the last one that a snapshot covers.
     pub sequence: u64,
 }
 
-/// An entry's line, taken apart.
+/// The parsed line of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EntryLine<'text> {
     pub sequence: u64,
-    /// The first of those it was appended with. A disk may write the parts of one append in any
-    /// order: a hole in the last append is a torn end, a hole before a later one is damage.
+    /// The first of the entries it was appended with. A disk may write the parts of one append in
+    /// any order: a hole in the last append is a torn end, a hole before a later one is damage.
     pub batch: u64,
     /// The entry itself, as JSON.
     pub text: &'text [u8],
 }
 
-/// Adds a segment's first line.
+/// Appends a segment's first line.
 pub(super) fn write_header(version: u32, first: u64, lines: &mut Vec<u8>) {
     let start = lines.len();
     // Writing to memory cannot fail.
@@ -50,7 +51,7 @@ pub(super) fn write_header(version: u32, first: u64, lines: &mut Vec<u8>) {
     end_with_sum(lines, start);
 }
 
-/// Adds an entry's line.
+/// Appends an entry's line.
 pub(super) fn write_entry(
     sequence: u64,
     batch: u64,
@@ -85,17 +86,17 @@ pub(super) fn snapshot(
 fn write_value(value: &impl Serialize, line: &mut Vec<u8>) -> Result<(), String> {
     let start = line.len();
     serde_json::to_writer(&mut *line, value).map_err(|error| error.to_string())?;
-    // Deeper, it could not be read again.
+    // If nested deeper, it could not be read again.
     if depth(&line[start..]) > PARSER_DEPTH_LIMIT {
         return Err(format!("it is nested deeper than {PARSER_DEPTH_LIMIT} levels"));
     }
     Ok(())
 }
 
-/// Returns the version that a segment or a snapshot begins with.
+/// Returns the version at the beginning of a segment or a snapshot.
 ///
-/// A newer program may end its lines in another way and is to be known as newer all the same; in a
-/// line of our form the sum must be right.
+/// A newer version may end its lines in another way and must still be recognized as newer; in a
+/// line of our format the checksum must match.
 pub(super) fn version_of(file: &[u8]) -> Option<u64> {
     let line = file.split(|byte| *byte == b'\n').next()?;
     if JournalLine::of_segment(line).err() == Some(LineFault::Changed) {
@@ -105,14 +106,14 @@ pub(super) fn version_of(file: &[u8]) -> Option<u64> {
     kinds.iter().find_map(|kind| Some(digits(line.strip_prefix(*kind)?)?.0))
 }
 
-/// Reads a segment's first line, without its line break.
+/// Parses a segment's first line, without its line break.
 pub(super) fn read_header(line: &[u8]) -> Result<Header, LineFault> {
     let text = JournalLine::of_segment(line)?.text();
     let (header, rest) = head(text, STORE, b",\"first\":").ok_or(LineFault::NoRecord)?;
     if rest.is_empty() { Ok(header) } else { Err(LineFault::NoRecord) }
 }
 
-/// Reads a snapshot: its head, and its state as JSON.
+/// Parses a snapshot: its header, and its state as JSON.
 pub(super) fn read_snapshot(file: &[u8]) -> Result<(Header, &[u8]), LineFault> {
     let line = file.strip_suffix(b"\n").ok_or(LineFault::Torn)?;
     let text = JournalLine::of_segment(line)?.text();
@@ -121,14 +122,14 @@ pub(super) fn read_snapshot(file: &[u8]) -> Result<(Header, &[u8]), LineFault> {
     Ok((header, state))
 }
 
-/// Reads what a segment or a snapshot begins with; returns what follows, too.
+/// Parses the beginning of a segment or a snapshot; also returns the rest.
 fn head<'text>(text: &'text [u8], kind: &[u8], number: &[u8]) -> Option<(Header, &'text [u8])> {
     let (version, text) = digits(text.strip_prefix(kind)?)?;
     let (sequence, text) = digits(text.strip_prefix(number)?)?;
     Some((Header { version: version.try_into().ok()?, sequence }, text))
 }
 
-/// Takes an entry's line apart, without its line break.
+/// Parses an entry's line, without its line break.
 pub(super) fn read_entry(line: &[u8]) -> Result<EntryLine<'_>, LineFault> {
     let text = JournalLine::of_segment(line)?.text();
     let take = || {
@@ -142,12 +143,12 @@ pub(super) fn read_entry(line: &[u8]) -> Result<EntryLine<'_>, LineFault> {
     take().ok_or(LineFault::NoRecord)
 }
 
-/// Reads an entry or a state.
+/// Parses an entry or a state.
 pub(super) fn read_value(text: &[u8]) -> Result<Value, LineFault> {
     serde_json::from_slice(text).map_err(|_| LineFault::NoRecord)
 }
 
-/// Splits a number from what follows it.
+/// Splits a leading number from the rest.
 fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
     let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, rest) = text.split_at(length);

@@ -1,12 +1,12 @@
-//! How what older versions stored is brought to the next.
+//! Migrations of stored data from each older version to the next.
 
 use serde_json::{Map, Value};
 
 use super::schema::MigratedKind;
 
-/// Version 2 has one kind of session: a visit of a step says only whether its agent's was started.
-/// And what is to be done is in the state's outbox: jobs, which were with their pipelines alone,
-/// notices and lines of the journal.
+/// Version 2 has one kind of session: a visit of a step only says whether its agent's was started.
+/// And pending side effects are in the state's outbox: jobs, which were only with their pipelines,
+/// notices and journal lines.
 pub(super) fn to_2(kind: MigratedKind, mut value: Value) -> Result<Value, String> {
     if kind == MigratedKind::Entry {
         return Ok(value);

@@ -2,28 +2,27 @@
 //!
 //! ```text
 //! store/
-//!   lock                             locked as long as a process has the store; its id
+//!   lock                             locked while a process has the store open; its id
 //!   log-0000000000000001.jsonl       a segment, named by its first entry
 //!   snapshot-0000000000000420.json   the state after entry 420
-//!   damaged-TIME-NAME                what was cut off or moved aside, never read again
+//!   damaged-TIME-NAME                what was cut off or moved away, never read again
 //! ```
 //!
 //! Why not a database: `docs/design/durable-store.md`.
 //!
-//! - Entries have sequence numbers from 1, without a hole. What [`Store::append`] confirmed is there
-//!   after `kill -9` at any moment; with [`StoreOptions::sync`] after a power loss, too. Of an append that
-//!   was not confirmed a beginning may be there: whole entries, in order.
+//! - Entries have sequence numbers from 1, without gaps. What [`Store::append`] confirmed survives
+//!   `kill -9` at any moment; with [`StoreOptions::sync`] also a power loss. Of an append that was
+//!   not confirmed, a prefix may survive: whole entries, in order.
 //! - Files appear complete or not at all: written under another name, synced, renamed.
-//! - The two newest snapshots are kept, and the log since the older of them: if the newest cannot be
-//!   read, the state is made from the other.
+//! - The two newest snapshots are kept, and the log since the older of them: if the newest cannot
+//!   be read, the state is rebuilt from the other.
 //! - A torn end is cut off when the store is opened, into a `damaged-` file. It is torn if nothing
-//!   follows that was appended later; so of entries that were confirmed, only those of the very last
-//!   append can be lost to a disk that changes bytes. Any other damage is refused, and
+//!   follows that was appended later; so of entries that were confirmed, only those of the very
+//!   last append can be lost to a disk that changes bytes. Any other damage is an error, and
 //!   [`Store::repair`] keeps what is valid.
-//! - Where appends wait for the disk, line breaks are written ahead, and entries over them: a segment
-//!   in use may end in empty lines.
-//! - Every line ends with a checksum (`line.rs`); versions and their migrations are in
-//!   [`schema`].
+//! - If appends wait for the disk, line breaks are written ahead, and entries over them: the
+//!   current segment may end in empty lines.
+//! - Every line ends with a checksum (`line.rs`); versions and their migrations are in [`schema`].
 
 mod error;
 mod files;
@@ -52,12 +51,12 @@ use files::{segment_name, snapshot_name};
 use schema::{MigratedKind, StoreSchema};
 use writer::SegmentWriter;
 
-/// How a store is kept.
+/// The settings of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// Whether an append waits until the disk has it.
+    /// Whether an append waits until it is on disk.
     pub sync: bool,
-    /// How many bytes a segment has before the next is begun.
+    /// The size of a segment in bytes after which the next is begun.
     pub segment_bytes: u64,
     /// After how many entries a snapshot is due; 0 for never.
     pub snapshot_every: u64,
@@ -69,46 +68,46 @@ impl Default for StoreOptions {
     }
 }
 
-/// What was in a store when it was opened.
+/// The content of a store when it was opened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecoveredStore {
     /// The state in the snapshot, if there is one.
     pub snapshot: Option<Value>,
     /// What was appended after it, each with its sequence number.
     pub entries: Vec<(u64, Value)>,
-    /// What was cut off, passed over or brought to a newer version, in words.
+    /// What was cut off, skipped or migrated, in words.
     pub notes: Vec<String>,
 }
 
-/// How far a read could go back.
+/// Whether a read could go back far enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryReach {
     /// Everything was read.
     Complete,
-    /// Nothing was read: the log begins later now, with this entry.
+    /// Nothing was read: the log now begins later, with this entry.
     BeginsAt(u64),
 }
 
-/// A store, for this process alone.
+/// A store, locked by this process.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
     options: StoreOptions,
     schema: StoreSchema,
     segment: SegmentWriter,
-    /// The last sequence that was confirmed.
+    /// The last confirmed sequence number.
     last: u64,
-    /// The last sequence that a snapshot covers.
+    /// The last sequence number that a snapshot covers.
     covered: u64,
-    /// The sequence at which a snapshot is due.
+    /// The sequence number at which a snapshot is due.
     snapshot_due: u64,
-    /// Lines on their way, kept for its room.
+    /// A buffer for lines to write, kept for its capacity.
     lines: Vec<u8>,
     poisoned: Option<String>,
     _lock: File,
 }
 
-/// A store that is closed in order has no line breaks at its end.
+/// Removes the line breaks written ahead from a store that is closed cleanly.
 impl Drop for Store {
     fn drop(&mut self) {
         if self.poisoned.is_none() && self.segment.reserved > self.segment.end {
@@ -118,7 +117,7 @@ impl Drop for Store {
 }
 
 impl Store {
-    /// Opens the store in a folder, which is made if it is missing, and takes it for this process.
+    /// Opens the store in a folder, which is created if missing, and locks it for this process.
     pub fn open(
         folder: &Path,
         options: StoreOptions,
@@ -126,11 +125,11 @@ impl Store {
         Self::open_as(folder, options, schema::CURRENT)
     }
 
-    /// Keeps what is valid of a damaged store and moves the rest aside, in words. Nothing is deleted,
-    /// and a store that is whole stays as it is.
+    /// Keeps what is valid of a damaged store and moves the rest away; returns what was done, in
+    /// words. Nothing is deleted, and an intact store is not changed.
     ///
-    /// What is kept is a state that once was: the newest readable snapshot and what follows it
-    /// without a hole. Entries after that are no longer counted, their numbers are given anew.
+    /// What is kept is a state that once existed: the newest readable snapshot and what follows it
+    /// without a gap. Entries after that are dropped, and their numbers are reused.
     pub fn repair(folder: &Path) -> Result<Vec<String>, StoreError> {
         repair::repair(folder)
     }
@@ -148,7 +147,7 @@ impl Store {
             notes.push(format!("migrated from version {version} to {}", schema.version));
         }
         let covered = survey.covered();
-        // One that an older program began is not written on, nor one that the snapshot covers.
+        // A segment begun by an older version is not continued, nor one that the snapshot covers.
         let usable = survey
             .open
             .as_ref()
@@ -180,7 +179,7 @@ impl Store {
         Ok((store, RecoveredStore { snapshot, entries: survey.entries, notes }))
     }
 
-    /// Returns the last sequence number that was given; 0 if there is none.
+    /// Returns the last sequence number; 0 if there is none.
     pub fn last(&self) -> u64 {
         self.last
     }
@@ -193,8 +192,8 @@ impl Store {
     /// Appends entries with one write, and waits for the disk once. Returns the last one's sequence
     /// number.
     ///
-    /// If it fails, none of them counts, and what was written of them is taken back; where even that
-    /// fails, nothing more is written before the store is opened again.
+    /// If it fails, none of them counts, and what was written of them is rolled back; if even that
+    /// fails, nothing more is written until the store is reopened.
     pub fn append(&mut self, entries: &[impl Serialize]) -> Result<u64, StoreError> {
         self.refuse_if_poisoned()?;
         if entries.is_empty() {
@@ -237,8 +236,8 @@ impl Store {
         if self.options.sync
             && let Err(error) = segment.file.sync_data()
         {
-            // The system may have dropped what it could not write, and says so only once: what is on
-            // the disk is known only after reading it again.
+            // The system may have dropped what it could not write, and reports that only once: what
+            // is on the disk is known only after reading it again.
             let error = cannot("synced", &segment.path)(error);
             let _ = segment.cut();
             self.poisoned = Some(error.to_string());
@@ -249,15 +248,16 @@ impl Store {
         Ok(())
     }
 
-    /// Tells whether it is time for a snapshot.
+    /// Returns whether a snapshot is due.
     pub fn wants_snapshot(&self) -> bool {
         self.options.snapshot_every > 0 && self.last >= self.snapshot_due
     }
 
-    /// Keeps the state after everything appended so far, and removes what is no longer needed for
-    /// making it.
+    /// Stores the state after everything appended so far, and removes what is no longer needed to
+    /// rebuild it.
     ///
-    /// If it fails, the log still has everything, and the next snapshot is due as if it had not.
+    /// If it fails, the log still has everything, and the next snapshot is due as if it had not
+    /// failed.
     pub fn snapshot(&mut self, state: &impl Serialize) -> Result<(), StoreError> {
         self.refuse_if_poisoned()?;
         failpoints::point("store.snapshot.begun");
@@ -301,7 +301,7 @@ impl Store {
             let path = self.folder.join(segment_name(*first));
             let mut bytes = fs::read(&path).map_err(cannot("read", &path))?;
             if *first == self.segment.first {
-                // Behind that is nothing, or what could not be taken back.
+                // After that there is nothing, or what could not be rolled back.
                 bytes.truncate(usize::try_from(self.segment.end).unwrap_or(usize::MAX));
             }
             let scan = segment::scan(&bytes, *first, sequence);
@@ -328,7 +328,7 @@ impl Store {
         }
     }
 
-    /// Makes sure that the disk has all of the segment, where appends did not wait for it.
+    /// Makes sure that all of the segment is on disk, if appends did not wait for it.
     fn sync_segment(&mut self) -> Result<(), StoreError> {
         if !self.options.sync
             && let Err(error) = self.segment.file.sync_data()
@@ -340,14 +340,14 @@ impl Store {
         Ok(())
     }
 
-    /// Goes on in a new segment.
+    /// Begins a new segment.
     fn rotate(&mut self) -> Result<(), StoreError> {
         self.sync_segment()?;
         let first = self.last + 1;
         match SegmentWriter::begin(&self.folder, &self.schema, first) {
             Ok(segment) => {
                 let mut closed = std::mem::replace(&mut self.segment, segment);
-                // Only for the looks of it.
+                // Cosmetic only.
                 let _ = closed.cut();
             }
             Err(error) => {
@@ -361,7 +361,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes snapshots but the two newest, and segments that the older of these covers.
+    /// Removes all snapshots but the two newest, and segments that the older of these covers.
     fn tidy(&self) -> Result<(), StoreError> {
         let listing = files::list(&self.folder)?;
         let Some(kept) = listing.snapshots.len().checked_sub(2) else { return Ok(()) };
@@ -370,7 +370,7 @@ impl Store {
             failpoints::point("store.tidy.snapshot_removed");
         }
         let fallback = listing.snapshots[kept];
-        // Oldest first: stopped in between, what is left has no hole.
+        // Oldest first: if interrupted, what is left has no gap.
         for pair in listing.segments.windows(2) {
             if pair[1] <= fallback + 1 {
                 files::remove(&self.folder.join(segment_name(pair[0])))?;

@@ -1,5 +1,5 @@
-//! What is found when a store is opened: first all is read and nothing touched, then it is put in
-//! order.
+//! Recovers the store when it is opened: first everything is read without changes, then it is
+//! cleaned up.
 
 use std::fs::{self, OpenOptions};
 use std::io::Read as _;
@@ -13,17 +13,17 @@ use super::schema::{MigratedKind, StoreSchema};
 use super::{line, segment};
 use crate::failpoints;
 
-/// What a store holds.
+/// The content of a store.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub listing: Listing,
-    /// The newest snapshot that can be read: the last sequence it covers, and the state.
+    /// The newest readable snapshot: the last sequence number it covers, and the state.
     pub snapshot: Option<(u64, Value)>,
     /// Newer snapshots that cannot be read, and why.
     pub bad_snapshots: Vec<(u64, String)>,
-    /// What the log has after the snapshot.
+    /// The log's entries after the snapshot.
     pub entries: Vec<(u64, Value)>,
-    /// The last sequence there is.
+    /// The last sequence number.
     pub last: u64,
     /// The last segment, if there is one.
     pub open: Option<OpenSegment>,
@@ -31,43 +31,43 @@ pub(super) struct Survey {
     pub oldest_version: Option<u32>,
 }
 
-/// The segment that may be written on.
+/// The segment that may be appended to.
 #[derive(Debug)]
 pub(super) struct OpenSegment {
     pub first: u64,
     pub version: u32,
     /// Where its valid part ends.
     pub end: usize,
-    /// Why what is behind that is to be cut off.
+    /// Why the rest must be cut off.
     pub torn: Option<String>,
 }
 
-/// Damage that is no torn tail, and what would make an end of it.
+/// Damage that is not a torn end, and its remedy.
 #[derive(Debug)]
 pub(super) struct Broken {
     pub damage: Damage,
     pub remedy: Remedy,
 }
 
-/// What makes an end of damage.
+/// What removes damage.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Remedy {
-    /// To move segments aside.
+    /// Move segments away.
     MoveSegments(Vec<u64>),
-    /// To move snapshots aside.
+    /// Move snapshots away.
     MoveSnapshots(Vec<u64>),
-    /// To move the segments after this one aside, and what this one has from a byte on.
+    /// Move the segments after this one away, and the rest of this one from a byte on.
     Cut {
         /// The segment.
         segment: u64,
         /// The byte.
         end: usize,
     },
-    /// To begin a segment.
+    /// Begin a segment.
     Begin(u64),
 }
 
-/// Why a survey did not come to its end.
+/// Why a survey could not be completed.
 #[derive(Debug)]
 pub(super) enum ScanError {
     Broken(Broken),
@@ -89,7 +89,7 @@ impl From<ScanError> for StoreError {
     }
 }
 
-/// Reads all of it; touches nothing.
+/// Reads everything; changes nothing.
 pub(super) fn survey(folder: &Path, schema: &StoreSchema) -> Result<Survey, ScanError> {
     let mut survey = Survey { listing: files::list(folder)?, ..Survey::default() };
     refuse_newer(folder, &survey.listing, schema)?;
@@ -99,7 +99,7 @@ pub(super) fn survey(folder: &Path, schema: &StoreSchema) -> Result<Survey, Scan
     Ok(survey)
 }
 
-/// Refuses what a newer program wrote, before anything else is judged.
+/// Rejects files of a newer version, before anything else is checked.
 fn refuse_newer(folder: &Path, listing: &Listing, schema: &StoreSchema) -> Result<(), StoreError> {
     for first in &listing.segments {
         let path = folder.join(segment_name(*first));
@@ -126,7 +126,7 @@ fn broken(file: &Path, line: u64, byte: usize, why: String, remedy: Remedy) -> S
 }
 
 impl Survey {
-    /// Returns the last sequence that the snapshot covers.
+    /// Returns the last sequence number that the snapshot covers.
     pub fn covered(&self) -> u64 {
         self.snapshot.as_ref().map_or(0, |(through, _)| *through)
     }
@@ -173,7 +173,7 @@ impl Survey {
         for (index, first) in segments.iter().copied().enumerate() {
             let path = folder.join(segment_name(first));
             if first != end_of_log + 1 {
-                // What the snapshot covers can be done without; what comes after a hole cannot be used.
+                // What the snapshot covers is not needed; what comes after a gap cannot be used.
                 let remedy = if first <= covered + 1 && first > end_of_log {
                     segments[..index].to_vec()
                 } else {
@@ -210,7 +210,8 @@ impl Survey {
         self.check_end(folder)
     }
 
-    /// A snapshot is written when all it covers is on the disk: the log must go as far.
+    /// Checks that the log reaches the end of the snapshot, which is written only when everything
+    /// it covers is on disk.
     fn check_end(&self, folder: &Path) -> Result<(), ScanError> {
         let Some(newest) = self.listing.snapshots.last().copied().filter(|it| *it > self.last)
         else {
@@ -231,7 +232,7 @@ impl Survey {
         Err(broken(&file, line, end, why, remedy))
     }
 
-    /// There is no segment: all is well only if there never was anything.
+    /// Checks a store without segments: it is valid only if it was never written to.
     fn without_log(&self, folder: &Path) -> Result<(), ScanError> {
         let Some(newest) = self.listing.snapshots.last() else { return Ok(()) };
         let remedy = match &self.snapshot {
@@ -242,8 +243,8 @@ impl Survey {
         Err(broken(&file, 1, 0, "the log that belongs to it is missing".to_owned(), remedy))
     }
 
-    /// Puts the folder in order: what was not finished goes, what is damaged is moved aside. Returns
-    /// what was done, in words.
+    /// Cleans up the folder: incomplete files are removed, damaged data is moved away. Returns what
+    /// was done, in words.
     pub fn settle(&mut self, folder: &Path) -> Result<Vec<String>, StoreError> {
         failpoints::point("store.recover.surveyed");
         let mut notes = Vec::new();
@@ -285,8 +286,8 @@ impl Survey {
     }
 }
 
-/// Moves what a file has from `end` on aside; all of it if that is the beginning. Returns how many
-/// bytes and the name they are under now.
+/// Moves the bytes of a file from `end` on into another file; the whole file if `end` is its
+/// beginning. Returns how many bytes, and their new name.
 pub(super) fn cut(path: &Path, end: usize) -> Result<Option<(usize, String)>, StoreError> {
     let bytes = fs::read(path).map_err(cannot("read", path))?;
     if bytes.is_empty() {

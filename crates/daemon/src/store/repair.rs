@@ -1,4 +1,4 @@
-//! The way back from damage that a store is not opened with.
+//! Repairs damage that keeps a store from being opened.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use super::schema::{self, StoreSchema};
 use super::writer::SegmentWriter;
 use crate::failpoints;
 
-/// Keeps what is valid and moves the rest aside. Returns what was done, in words: nothing if the
-/// store is whole.
+/// Keeps what is valid and moves the rest away. Returns what was done, in words: nothing if the
+/// store is intact.
 pub(super) fn repair(folder: &Path) -> Result<Vec<String>, StoreError> {
     files::make_folder(folder)?;
     let _lock = files::lock(folder)?;
@@ -29,7 +29,8 @@ pub(super) fn repair(folder: &Path) -> Result<Vec<String>, StoreError> {
     }
 }
 
-/// Each remedy takes files or bytes away or adds the segment that is missing: there is an end to it.
+/// Applies a remedy. Each one removes files or bytes, or adds the missing segment: so this
+/// terminates.
 fn apply(
     folder: &Path,
     schema: &StoreSchema,
@@ -45,7 +46,7 @@ fn apply(
         }
         Remedy::MoveSegments(segments) => move_segments(folder, segments, notes)?,
         Remedy::Cut { segment, end } => {
-            // The last first: stopped in between, what is left still has no hole.
+            // The last first: if interrupted, what is left still has no gap.
             let mut after = files::list(folder)?.segments;
             after.retain(|first| *first > segment);
             after.reverse();

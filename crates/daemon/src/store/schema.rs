@@ -1,4 +1,4 @@
-//! The version of what is on disk, and how older ones are brought to it.
+//! The version of the data on disk, and how older versions are migrated.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::{StoreError, migrations};
 
-/// The version of segments and snapshots, of their form and of what is in them.
+/// The version of segments and snapshots, of their format and their content.
 ///
 /// - 1: the first.
-/// - 2: agents' sessions have no kind; what is to be done is in an outbox.
+/// - 2: agents' sessions have no kind; pending side effects are in an outbox.
 pub const VERSION: u32 = 2;
 
-/// What a migration is given.
+/// What a migration is applied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MigratedKind {
     /// One entry of the log.
@@ -24,27 +24,27 @@ pub enum MigratedKind {
 /// A step from one version to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration {
-    /// The version it begins with.
+    /// The version it migrates from.
     pub from: u32,
-    /// What it makes of an entry or a state; in words what it cannot read.
+    /// Migrates an entry or a state; the error describes what it cannot read.
     pub apply: fn(MigratedKind, Value) -> Result<Value, String>,
 }
 
-/// A version, and the way to it from each older one.
+/// A version, and the migrations to it from each older one.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreSchema {
-    /// What is written.
+    /// The version that is written.
     pub version: u32,
     /// One step for each older version that is still read.
     pub migrations: &'static [Migration],
 }
 
-/// What this program writes, and the older versions it reads.
+/// The version this program writes, and the older versions it reads.
 pub const CURRENT: StoreSchema =
     StoreSchema { version: VERSION, migrations: &[Migration { from: 1, apply: migrations::to_2 }] };
 
 impl StoreSchema {
-    /// Brings what a file of version `from` holds to this version.
+    /// Migrates the content of a file of version `from` to this version.
     pub(super) fn migrate(
         &self,
         file: &Path,

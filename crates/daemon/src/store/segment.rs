@@ -1,22 +1,22 @@
-//! A segment's bytes, read: the entries up to the first fault, and what kind of fault it is.
+//! Parses a segment: the entries up to the first fault, and what kind of fault it is.
 
 use anyhook_engine::journal::line::LineFault;
 use serde_json::Value;
 
 use super::line::{self, EntryLine};
 
-/// What a segment holds.
+/// The content of a segment.
 #[derive(Debug)]
 pub(super) struct Scan {
     /// The version in its header; 0 if that cannot be read.
     pub version: u32,
-    /// The entries that were asked for.
+    /// The requested entries.
     pub entries: Vec<(u64, Value)>,
-    /// The last sequence of the valid part.
+    /// The last sequence number of the valid part.
     pub last: u64,
     /// Where the valid part ends.
     pub end: usize,
-    /// What is wrong behind it.
+    /// What is wrong after it.
     pub fault: Option<Fault>,
 }
 
@@ -26,12 +26,11 @@ pub(super) struct Fault {
     /// The line, from 1.
     pub line: u64,
     pub why: String,
-    /// Whether a write that did not come to its end explains it: nothing that was appended later
-    /// follows.
+    /// Whether an interrupted write explains it: nothing that was appended later follows.
     pub torn: bool,
 }
 
-/// Reads the segment that begins with `first`; returns its entries after `after`.
+/// Parses the segment that begins with `first`; returns its entries after `after`.
 pub(super) fn scan(bytes: &[u8], first: u64, after: u64) -> Scan {
     let mut scan = Scan { version: 0, entries: Vec::new(), last: first - 1, end: 0, fault: None };
     let bytes = without_fill(bytes);
@@ -92,11 +91,11 @@ impl Scan {
     }
 }
 
-/// Tells whether a write that did not come to its end explains what is wrong in `rest`.
+/// Returns whether an interrupted write explains what is wrong in `rest`.
 ///
-/// A disk may write the parts of one append in any order, so whole entries of that append may follow
-/// a hole. An entry of a later append may not: the one with the hole was confirmed before it began.
-/// A header was confirmed before the first entry.
+/// A disk may write the parts of one append in any order, so whole entries of that append may
+/// follow a hole. An entry of a later append may not: the one with the hole was confirmed before it
+/// began. A header was confirmed before the first entry.
 fn is_torn(rest: &[u8], at_header: bool, expected: u64) -> bool {
     let is_of_the_same =
         |entry: EntryLine<'_>| !at_header && entry.batch <= expected && entry.sequence >= expected;

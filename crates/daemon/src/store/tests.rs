@@ -1,4 +1,4 @@
-//! What the store promises, one process alone. Crashes and a full disk: `tests/store.rs`.
+//! Tests of the store in a single process. Crashes and a full disk: `tests/store.rs`.
 
 mod damage;
 mod versions;
@@ -14,10 +14,10 @@ use super::*;
 
 /// Small segments, so that few entries fill several.
 const SMALL: StoreOptions = StoreOptions { sync: false, segment_bytes: 200, snapshot_every: 4 };
-/// Segments that end with a snapshot only.
+/// Segments that only end with a snapshot.
 const LARGE: StoreOptions = StoreOptions { sync: false, segment_bytes: 1 << 20, snapshot_every: 4 };
 
-/// Makes a folder, in memory if that is possible: a disk would only make the tests wait.
+/// Creates a folder, in memory if possible: a disk would only slow the tests down.
 fn scratch() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -48,7 +48,7 @@ fn up_to(last: u64) -> Vec<u64> {
     (1..=last).collect()
 }
 
-/// Returns the files of the store and what is in them.
+/// Returns the files of the store with their content.
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files: Vec<_> = fs::read_dir(folder)
         .unwrap()
@@ -65,7 +65,7 @@ fn names(folder: &Path) -> Vec<String> {
     contents(folder).iter().map(|(path, _)| name(path)).collect()
 }
 
-/// Fills a folder anew.
+/// Replaces the content of a folder.
 fn restore(folder: &Path, files: &[(PathBuf, Vec<u8>)]) {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir(folder).unwrap();
@@ -133,7 +133,7 @@ fn a_snapshot_takes_the_place_of_what_it_covers() {
         }
         store.append(&[entry(number)]).unwrap();
     }
-    // The older of two snapshots, and all since then.
+    // The older of two snapshots, and everything since then.
     assert_eq!(names(scratch.path()).first(), Some(&segment_name(5)));
     let snapshots = [snapshot_name(4), snapshot_name(8)];
     assert!(names(scratch.path()).ends_with(&snapshots), "{:?}", names(scratch.path()));
@@ -196,7 +196,7 @@ fn what_could_not_be_read_again_is_refused() {
     assert_eq!(recovered.entries, [(1, nested(127)), (2, nested(2))]);
 }
 
-/// A disk that is full for good, and one that fails: devices that behave like that.
+/// A disk that is permanently full, and one that fails: devices that behave like that.
 #[test]
 fn a_store_in_doubt_must_be_opened_again() {
     for (device, sync) in [("/dev/full", false), ("/dev/null", true)] {
@@ -223,8 +223,8 @@ fn a_store_in_doubt_must_be_opened_again() {
     }
 }
 
-/// A segment never holds entries from before and after a snapshot, so that one can do without the
-/// other.
+/// A segment never contains entries from before and after a snapshot, so that each can be removed
+/// without the other.
 #[test]
 fn a_segment_that_could_not_be_begun_is_begun_later() {
     let scratch = scratch();
@@ -308,7 +308,7 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is done, the store holds what a list would.
+    /// Whatever is done, the store contains what a list would.
     #[test]
     fn a_store_is_a_list(acts in prop::collection::vec(act(), 1..40), segment_bytes in 50..600_u64) {
         let scratch = scratch();

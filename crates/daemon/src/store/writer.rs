@@ -1,4 +1,4 @@
-//! The segment that is written: begun whole, filled ahead, cut back.
+//! Writes the current segment: created atomically, filled ahead with line breaks, truncated.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use super::line;
 use super::schema::StoreSchema;
 use crate::failpoints;
 
-/// The segment that is written.
+/// The segment that is being written.
 #[derive(Debug)]
 pub(super) struct SegmentWriter {
     pub file: File,
@@ -19,18 +19,18 @@ pub(super) struct SegmentWriter {
     pub first: u64,
     /// Where the next line goes.
     pub end: u64,
-    /// Where the file ends: what is between are line breaks.
+    /// Where the file ends: in between are line breaks.
     pub reserved: u64,
 }
 
-/// How many bytes are filled ahead with line breaks when appends wait for the disk.
+/// How many bytes are filled ahead with line breaks if appends wait for the disk.
 ///
-/// Writing over them changes bytes of one file and nothing of the file system's own, which would have
-/// to wait for what everybody else has written.
+/// Overwriting them changes bytes of one file and no metadata of the file system, which would have
+/// to wait for what all other processes have written.
 const RESERVE: u64 = 1024 * 1024;
 
 impl SegmentWriter {
-    /// Makes a segment that begins with a sequence.
+    /// Creates a segment that begins with a sequence number.
     pub fn begin(folder: &Path, schema: &StoreSchema, first: u64) -> Result<Self, StoreError> {
         failpoints::point("store.rotate.begun");
         let path = folder.join(segment_name(first));
@@ -48,7 +48,7 @@ impl SegmentWriter {
         Ok(Self { file, path, first, end, reserved: end })
     }
 
-    /// Writes lines at the end, and line breaks behind them if there are none left there, but not
+    /// Writes lines at the end, followed by line breaks if there are none left there, but not
     /// beyond `fill_to`.
     pub fn write(&mut self, lines: &mut Vec<u8>, fill_to: u64) -> io::Result<()> {
         let length = lines.len();
@@ -73,7 +73,7 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Takes away what is behind the end.
+    /// Truncates the file at the end of the lines.
     pub fn cut(&mut self) -> io::Result<()> {
         self.file.set_len(self.end)?;
         self.reserved = self.end;

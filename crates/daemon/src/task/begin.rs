@@ -1,4 +1,4 @@
-//! Starting a keeper, and having it end.
+//! Starts the supervisor of a task, and stops it.
 
 use std::io::{self, Read};
 use std::path::{Path, absolute};
@@ -19,14 +19,15 @@ use super::{
 };
 use crate::failpoints;
 
-/// A keeper that has not claimed its task by then is not waited for any longer.
+/// How long to wait for a supervisor to claim its task.
 const LIMIT: Duration = Duration::from_secs(10);
-/// What a keeper says when the task is claimed.
+/// What a supervisor prints when it has claimed the task.
 pub(crate) const CLAIMED: &[u8] = b"+";
-/// Why it could not be is a line.
+/// The maximum length of its error message, which is one line.
 const WORDS: u64 = 4096;
 
-/// Begins a task, and returns when a keeper has it. One that was begun before is left alone.
+/// Starts a task, and returns when a supervisor has claimed it. Does nothing if it was already
+/// started.
 pub fn begin(folder: &Path, binary: &Path) -> Result<(), TaskError> {
     if claim::is_there(folder) {
         return Ok(());
@@ -37,8 +38,8 @@ pub fn begin(folder: &Path, binary: &Path) -> Result<(), TaskError> {
     }
     let not_begun = |why: String| TaskError::NotBegun { folder: folder.clone(), why };
     let (answer, tell) = io::pipe().map_err(|error| not_begun(error.to_string()))?;
-    // It begins a session of its own, which the leader of a process group could not.
-    let keeper = Command::new(binary)
+    // It calls `setsid` itself, which would fail for the leader of a process group.
+    let supervisor = Command::new(binary)
         .arg(ARGUMENT)
         .arg(folder)
         .stdin(Stdio::null())
@@ -48,10 +49,10 @@ pub fn begin(folder: &Path, binary: &Path) -> Result<(), TaskError> {
         .current_dir("/")
         .spawn()
         .map_err(|error| not_begun(format!("`{}`: {error}", binary.display())))?;
-    detached::remember_detached(keeper);
+    detached::remember_detached(supervisor);
     failpoints::point("task.begin.started");
     let said = first_words(answer);
-    // What counts is the claim, whoever has it.
+    // What matters is the claim, whoever made it.
     if claim::is_there(folder) {
         return Ok(());
     }
@@ -62,7 +63,7 @@ pub fn begin(folder: &Path, binary: &Path) -> Result<(), TaskError> {
     }))
 }
 
-/// Returns what a keeper says first: that it has the task, or why not.
+/// Returns what a supervisor prints first: that it has claimed the task, or why not.
 pub(crate) fn first_words(mut answer: io::PipeReader) -> io::Result<String> {
     let until = Instant::now() + LIMIT;
     let mut words = Vec::new();
@@ -85,8 +86,8 @@ pub(crate) fn first_words(mut answer: io::PipeReader) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&words).trim().to_owned())
 }
 
-/// Has a task ended with all it has started; its keeper ends then. One that was not begun never is,
-/// and of one whose keeper is gone, what is left is ended here.
+/// Ends a task with all processes it has started; its supervisor then exits. A task that was not
+/// started never will be, and if its supervisor is gone, the processes left behind are ended here.
 pub fn stop(folder: &Path) -> Result<(), TaskError> {
     match status(folder)? {
         TaskStatus::Running(process) => signal(&process, Signal::TERM),
@@ -97,12 +98,12 @@ pub fn stop(folder: &Path) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// Ends what a keeper that was killed has left running, within seconds. A task that is not in doubt
-/// is left alone. Tells whether all of it is gone.
+/// Ends the processes that a killed supervisor has left running, within seconds. Does nothing if
+/// the task is not in doubt. Returns whether all of them are gone.
 ///
-/// It is known by its mark alone: so it may be called by anybody, at any time later, and reaches
-/// nobody else. Who has cleared their environment and lost their parents is not found; nor is
-/// anybody where the system does not show environments.
+/// They are identified only by their mark: so any process may call this, at any later time, and no
+/// other process is affected. A process that has cleared its environment and lost its parents is
+/// not found; nor is any where the system does not show environments.
 pub fn end_leftovers(folder: &Path) -> Result<bool, TaskError> {
     if status(folder)? != TaskStatus::InDoubt {
         return Ok(true);
@@ -112,13 +113,13 @@ pub fn end_leftovers(folder: &Path) -> Result<bool, TaskError> {
         && mark.is_some_and(|mark| process_tree::end_marked(&mark, SHUTDOWN_GRACE)))
 }
 
-/// Takes the place of a keeper, so that none can begin the task any more.
+/// Claims the task like a supervisor, so that none can start it any more.
 fn forbid(folder: &Path) -> Result<(), TaskError> {
     make_folder(folder)?;
     let Some(_claim) =
         TaskClaim::make(folder, &TaskOwner::ours(None)).map_err(TaskError::file(folder))?
     else {
-        // A keeper was quicker.
+        // A supervisor was faster.
         return stop(folder);
     };
     let ended = TaskResult {
@@ -133,11 +134,11 @@ fn forbid(folder: &Path) -> Result<(), TaskError> {
     write_json(&folder.join("ended"), &ended)
 }
 
-/// Sends a signal to a keeper that lives, if it still is that process.
+/// Sends a signal to a running supervisor, if it is still that process.
 pub(crate) fn signal(process: &ProcessName, signal: Signal) {
     let is_it = match process_name::of(process.pid) {
         Some(now) => now == *process,
-        // Where the system does not tell, its lock has told that it lives.
+        // If the system cannot confirm it, its lock has shown that it is alive.
         None => !cfg!(target_os = "linux"),
     };
     let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);

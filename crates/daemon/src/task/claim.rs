@@ -1,8 +1,8 @@
-//! Whose a task is, and how it stands.
+//! The claim on a task: which supervisor owns it, and its status.
 //!
-//! A claim is written and locked under another name before it gets its own by `link()`, which
-//! fails if there is one. So of many keepers one has the task, and whoever sees a claim sees it
-//! locked as long as its keeper lives: no way of ending leaves the lock behind.
+//! A claim is written and locked under another name before it gets its final one by `link()`, which
+//! fails if there is one. So of several supervisors one gets the task, and any process that sees a
+//! claim sees it locked as long as its supervisor lives: the lock is released however it ends.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -14,20 +14,20 @@ use serde::{Deserialize, Serialize};
 
 use super::{TASK_VERSION, TaskError, TaskResult, TaskStatus};
 
-/// Who has a task.
+/// The owner of a task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TaskOwner {
     v: u32,
-    /// The keeper.
+    /// The supervisor.
     pub(crate) process: ProcessName,
-    /// What the command and all it starts are known by.
+    /// The mark of the command and all processes it starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mark: Option<String>,
 }
 
 impl TaskOwner {
-    /// Says that this process is the keeper. Where the system does not tell when it was started,
-    /// the lock has to do.
+    /// Returns this process as the owner. If the system does not report when it was started, only
+    /// the lock identifies it.
     pub(super) fn ours(mark: Option<String>) -> Self {
         let pid = std::process::id();
         let process =
@@ -36,15 +36,15 @@ impl TaskOwner {
     }
 }
 
-/// A task that is ours to run.
+/// A task that this process has to run.
 #[derive(Debug)]
 pub(super) struct TaskClaim {
-    /// Held for its lock; not inherited by what we start.
+    /// Held for its lock; not inherited by child processes.
     _file: File,
 }
 
 impl TaskClaim {
-    /// Claims the task; none if somebody else has.
+    /// Claims the task; `None` if another process has.
     pub(super) fn make(folder: &Path, owner: &TaskOwner) -> io::Result<Option<Self>> {
         let mut file = tempfile::Builder::new().prefix(".claim").tempfile_in(folder)?;
         file.as_file().lock()?;
@@ -56,7 +56,7 @@ impl TaskClaim {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(error) => return Err(error),
         }
-        // What runs must be known to run, even if the machine stops.
+        // A task that is running must be known as such, even after a power loss.
         File::open(folder)?.sync_all()?;
         let (file, _name) = file.into_parts();
         Ok(Some(Self { _file: file }))
@@ -68,12 +68,12 @@ pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join("claim")
 }
 
-/// Tells whether somebody has begun the task.
+/// Returns whether the task has been started.
 pub(crate) fn is_there(folder: &Path) -> bool {
     path(folder).exists()
 }
 
-/// Returns who has the task.
+/// Returns the owner of the task.
 pub(crate) fn owner(folder: &Path) -> Result<Option<TaskOwner>, TaskError> {
     let path = path(folder);
     match fs::read(&path) {
@@ -85,13 +85,13 @@ pub(crate) fn owner(folder: &Path) -> Result<Option<TaskOwner>, TaskError> {
     }
 }
 
-/// Tells how a task stands.
+/// Returns the status of a task.
 pub fn status(folder: &Path) -> Result<TaskStatus, TaskError> {
     look(folder, File::try_lock_shared)
 }
 
-/// Waits until a task's keeper is gone, for whatever reason, and tells how it stands then. Nobody
-/// needs to have started it from here.
+/// Waits until a task's supervisor is gone, for whatever reason, and returns its status then. It
+/// need not have been started by this process.
 pub fn wait(folder: &Path) -> Result<TaskStatus, TaskError> {
     look(folder, |file| file.lock_shared().map_err(TryLockError::Error))
 }
@@ -108,7 +108,7 @@ fn look(
     };
     loop {
         match lock(&file) {
-            // The end is written before the lock goes.
+            // The result is written before the lock is released.
             Ok(()) => return Ok(ended(folder)?.map_or(TaskStatus::InDoubt, TaskStatus::Ended)),
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(TryLockError::WouldBlock) => {

@@ -1,16 +1,16 @@
-//! A command that outlives the daemon and leaves its result.
+//! Tasks: commands that outlive the daemon and leave their result in a file.
 //!
 //! ```text
 //!  daemon ── prepare ──▶ FOLDER/task.json
-//!         ── begin ────▶ keeper (`__keeper FOLDER`): FOLDER/claim, locked as long as it lives
+//!         ── begin ────▶ supervisor (`__keeper FOLDER`): FOLDER/claim, locked as long as it lives
 //!                          └── sh -c TEXT sh ARGUMENTS… ──▶ FOLDER/output, or its terminal
 //!         ◀── wait ────    FOLDER/ended
 //! ```
 //!
-//! The daemon may be killed at any moment: the keeper goes on, whoever comes next finds it by its
-//! claim, and no second keeper runs the command. A claim that nobody holds and that has no end is in
-//! doubt: whether the command has done its work, a person has to say. What is left of it is found by
-//! the mark in its environment, which the claim names.
+//! The daemon may be killed at any moment: the supervisor continues, the next daemon finds it by
+//! its claim, and no second supervisor runs the command. A claim that is not locked and has no
+//! result is in doubt: a person has to say whether the command has done its work. Processes left
+//! behind are found by the mark in their environment, which is recorded in the claim.
 
 mod begin;
 mod claim;
@@ -36,10 +36,10 @@ pub(crate) use claim::is_there as is_begun;
 pub use claim::{status, wait};
 pub use output::output_end;
 
-/// The argument that makes the program keep a task.
+/// The argument that makes the program the supervisor of a task.
 pub const ARGUMENT: &str = "__keeper";
 
-/// How long a command has to end with all it has started.
+/// How long a command and all processes it has started have to exit.
 const SHUTDOWN_GRACE: ShutdownGrace = ShutdownGrace {
     grace: Duration::from_secs(5),
     insist: Duration::from_secs(5),
@@ -51,7 +51,7 @@ const SHUTDOWN_GRACE: ShutdownGrace = ShutdownGrace {
 /// - 1: the first.
 pub const TASK_VERSION: u32 = 1;
 
-/// What is to be run, as `task.json` in a folder of its own.
+/// What is to be run, as `task.json` in its own folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// [`TASK_VERSION`].
@@ -61,17 +61,18 @@ pub struct Task {
     /// Its arguments (`"$@"`).
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Variables on top of the environment.
+    /// Variables in addition to the environment.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
-    /// A file with the environment, a JSON object: it may hold secrets, so it is not part of this.
+    /// A file with the environment, a JSON object: it may contain secrets, so it is not part of
+    /// this.
     pub environment: PathBuf,
-    /// Its working folder.
+    /// Its working directory.
     pub cwd: PathBuf,
-    /// How long it may take, in milliseconds; however long, if it does not say.
+    /// Its time limit in milliseconds; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Whether it is run on the terminal its keeper was started on.
+    /// Whether it runs on the terminal its supervisor was started on.
     #[serde(default)]
     pub terminal: bool,
 }
@@ -90,37 +91,37 @@ pub struct TaskResult {
     /// Whether it timed out.
     #[serde(default)]
     pub timed_out: bool,
-    /// Whether somebody had it ended, or its terminal went away.
+    /// Whether it was ended on request, or its terminal was closed.
     #[serde(default)]
     pub killed: bool,
     /// Why it could not be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// When it happened.
+    /// When it ended.
     pub at: Timestamp,
 }
 
 impl TaskResult {
-    /// Tells whether it ended by itself, and well.
+    /// Returns whether it exited by itself, with success.
     pub fn is_success(&self) -> bool {
         self.code == Some(0) && !self.timed_out && !self.killed
     }
 }
 
-/// How a task stands.
+/// The status of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskStatus {
-    /// Nobody has begun it.
+    /// It was not started.
     NotBegun,
-    /// This keeper runs it.
+    /// This supervisor runs it.
     Running(ProcessName),
     /// It is over.
     Ended(TaskResult),
-    /// Its keeper is gone and left no result.
+    /// Its supervisor is gone and left no result.
     InDoubt,
 }
 
-/// Why a task cannot be dealt with.
+/// Errors of tasks.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// A file cannot be used.
@@ -131,7 +132,7 @@ pub enum TaskError {
         /// The reason.
         error: io::Error,
     },
-    /// A file holds what this version does not know.
+    /// The content of a file is not known to this version.
     #[error("`{}` cannot be read: {why}", path.display())]
     Foreign {
         /// The file.
@@ -139,7 +140,7 @@ pub enum TaskError {
         /// The reason.
         why: String,
     },
-    /// No keeper could be started.
+    /// No supervisor could be started.
     #[error("the task in `{}` could not be started: {why}", folder.display())]
     NotBegun {
         /// The task's folder.
@@ -150,12 +151,12 @@ pub enum TaskError {
     /// It needs a terminal, which only a session has.
     #[error("the task in `{}` needs a terminal", .0.display())]
     NeedsTerminal(PathBuf),
-    /// The system does not let the keeper hear signals or take a terminal.
+    /// The supervisor could not handle signals or take a terminal.
     #[error("{what}: {error}")]
     System {
-        /// What was wanted.
+        /// What was attempted.
         what: &'static str,
-        /// Why not.
+        /// The reason.
         error: io::Error,
     },
 }
@@ -172,13 +173,13 @@ impl TaskError {
         }
     }
 
-    /// Says that a file cannot be used.
+    /// Returns the error for a file that cannot be used.
     fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |error| Self::File { path: path.to_owned(), error }
     }
 }
 
-/// Writes a task down, in a folder for us alone. To do it again changes nothing.
+/// Writes a task to a folder that only the current user can access. Idempotent.
 pub fn prepare(folder: &Path, task: &Task) -> Result<(), TaskError> {
     make_folder(folder)?;
     write_json(&folder.join("task.json"), task)
@@ -193,7 +194,7 @@ fn make_folder(folder: &Path) -> Result<(), TaskError> {
         .map_err(TaskError::file(folder))
 }
 
-/// Reads what is to be run.
+/// Reads a task.
 pub fn read(folder: &Path) -> Result<Task, TaskError> {
     let path = folder.join("task.json");
     let bytes = fs::read(&path).map_err(TaskError::file(&path))?;
@@ -206,12 +207,12 @@ pub fn read(folder: &Path) -> Result<Task, TaskError> {
     Ok(task)
 }
 
-/// Returns the keeper that has a task, or had it.
+/// Returns the supervisor that has a task, or had it.
 pub(crate) fn owner(folder: &Path) -> Result<Option<ProcessName>, TaskError> {
     Ok(claim::owner(folder)?.map(|owner| owner.process))
 }
 
-/// Writes a file for us alone, whole or not at all.
+/// Atomically replaces a file that only the current user can read.
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), TaskError> {
     let bytes = serde_json::to_vec(value).map_err(io::Error::from);
     let written = bytes.and_then(|bytes| AtomicFile::new(path).synced(true).replace(&bytes));

@@ -1,4 +1,4 @@
-//! What a command prints: its beginning and its end are kept, what is between is counted.
+//! Captures a command's output: its beginning and its end are kept, what is in between is counted.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, PipeReader, Read, Seek, SeekFrom, Write};
@@ -12,43 +12,43 @@ use super::TaskError;
 /// How much of the output is kept.
 #[derive(Clone, Copy, Debug)]
 struct OutputLimit {
-    /// Of its beginning: so much.
+    /// The number of bytes of its beginning.
     beginning: u64,
-    /// Of its end: so much, and up to twice as much while it is being printed.
+    /// The number of bytes of its end, and up to twice as many while it is being printed.
     end: u64,
 }
 
-/// What a command began with tells what it does, and its last words why it failed.
+/// The beginning of the output shows what a command does, and the end why it failed.
 const ROOM: OutputLimit = OutputLimit { beginning: 1024 * 1024, end: 16 * 1024 * 1024 };
 
-/// A pipe holds no more than this, so after the exit no more can be waiting in it.
+/// A pipe holds at most this many bytes, so after the exit no more can be waiting in it.
 const PIPE_MOST: usize = 1024 * 1024;
 
-/// What a command prints into a pipe, and the file that keeps it.
+/// The pipe that a command prints to, and the file that keeps its output.
 ///
 /// The file is plain text at any time. When it has grown too long it is replaced by one with the
 /// beginning, a line that says how much is left out, and the end; and grows again.
 #[derive(Debug)]
 pub(super) struct OutputPipe {
-    /// None when nobody can print any more.
+    /// `None` when no process can print any more.
     pipe: Option<PipeReader>,
     path: PathBuf,
     file: File,
     room: OutputLimit,
-    /// How long the file is.
+    /// The length of the file.
     length: u64,
-    /// How long the line is that says how much is left out.
+    /// The length of the line that says how much is left out.
     line: u64,
     /// How much is left out between the beginning and the end.
     left_out: u64,
-    /// Whether the disk takes no more.
+    /// Whether the disk is full.
     is_full: bool,
-    /// How much came after that.
+    /// How many bytes came after that.
     lost: u64,
 }
 
 impl OutputPipe {
-    /// Makes the file, for us alone.
+    /// Creates the file, readable only by the current user.
     pub(super) fn make(folder: &Path, pipe: PipeReader) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&pipe, true)?;
         let mut options = OpenOptions::new();
@@ -68,12 +68,12 @@ impl OutputPipe {
         })
     }
 
-    /// Returns the pipe, to be waited for.
+    /// Returns the pipe, for polling.
     pub(super) fn pipe(&self) -> Option<&PipeReader> {
         self.pipe.as_ref()
     }
 
-    /// Takes what is in the pipe; not for ever, should somebody print without an end.
+    /// Reads what is in the pipe; bounded, in case a process prints endlessly.
     pub(super) fn take(&mut self) {
         let mut buffer = [0; 16 * 1024];
         let mut taken = 0;
@@ -107,14 +107,14 @@ impl OutputPipe {
         }
     }
 
-    /// Leaves out all but the beginning and the end.
+    /// Drops everything but the beginning and the end.
     fn leave_out(&mut self) -> io::Result<()> {
         let OutputLimit { beginning, end } = self.room;
         let left_out = self.left_out + self.length - beginning - self.line - end;
         let line = format!("\n[{left_out} bytes omitted]\n");
         let place = AtomicFile::new(&self.path);
         let mut new = place.begin()?;
-        // Opened again: should this fail, the file is written to where it was.
+        // Opened separately: if this fails, the old file is still written to at its position.
         let mut old = File::open(&self.path)?;
         io::copy(&mut (&old).take(beginning), &mut new.file)?;
         new.file.write_all(line.as_bytes())?;
@@ -127,7 +127,7 @@ impl OutputPipe {
         Ok(())
     }
 
-    /// Says how much is missing at the end.
+    /// Appends how much is missing at the end.
     pub(super) fn finish(mut self) {
         if self.lost > 0 {
             let _ = writeln!(self.file, "\n[{} more bytes discarded]", self.lost);
@@ -139,7 +139,7 @@ fn path(folder: &Path) -> PathBuf {
     folder.join("output")
 }
 
-/// Returns the last bytes of a task's output as text; none if it has printed nothing.
+/// Returns the last bytes of a task's output as text; empty if it has printed nothing.
 pub fn output_end(folder: &Path, bytes: usize) -> Result<String, TaskError> {
     let path = path(folder);
     let read = || {
@@ -154,7 +154,7 @@ pub fn output_end(folder: &Path, bytes: usize) -> Result<String, TaskError> {
         let mut end = Vec::new();
         file.take(most).read_to_end(&mut end)?;
         if length > most {
-            // The first letter may have been cut.
+            // The first character may have been cut.
             let is_inner = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
             let cut = end.iter().take(3).take_while(|byte| is_inner(byte)).count();
             end.drain(..cut);
@@ -180,7 +180,7 @@ mod tests {
         (OutputPipe { room, ..OutputPipe::make(folder, pipe).unwrap() }, writer)
     }
 
-    /// Prints pieces, and returns what is in the file after each and at the end.
+    /// Prints pieces, and returns the content of the file after each and at the end.
     fn files(pieces: &[&[u8]]) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let (mut printed, mut writer) = printed(folder.path(), SMALL);
@@ -249,7 +249,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-        /// However it is printed, its beginning and its end are there, and the sum is right.
+        /// However it is printed, its beginning and its end are kept, and the sum is right.
         #[test]
         fn nothing_is_miscounted(pieces in prop::collection::vec("[a-z]{1,30}", 1..20)) {
             let whole: String = pieces.concat();

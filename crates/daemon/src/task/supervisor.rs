@@ -1,4 +1,4 @@
-//! The process that runs one task, and nothing else.
+//! The supervisor: the process that runs one task, and nothing else.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -26,13 +26,13 @@ use super::output::OutputPipe;
 use super::{SHUTDOWN_GRACE, TASK_VERSION, Task, TaskError, TaskResult, read, write_json};
 use crate::failpoints;
 
-/// The argument by which the keeper makes its standard input the terminal it controls.
+/// The argument by which the supervisor makes its standard input its controlling terminal.
 pub const TAKES_TERMINAL: &str = "terminal";
 
 /// The shell.
 const SHELL: &str = "/bin/sh";
 
-/// What a terminal says of itself: true of the one the keeper is on, of no other.
+/// Variables that describe a terminal: they are valid for the supervisor's own terminal only.
 const TERMINAL_VARIABLES: [&str; 11] = [
     "TERM",
     "COLORTERM",
@@ -47,21 +47,21 @@ const TERMINAL_VARIABLES: [&str; 11] = [
     "LINES",
 ];
 
-/// Is the keeper: `__keeper FOLDER`. Tells whether all went well.
+/// The main function of the supervisor: `__keeper FOLDER`. Returns whether it succeeded.
 pub fn main(arguments: &[OsString]) -> bool {
     let Some(folder) = arguments.first() else { return false };
     let takes_terminal = arguments.get(1).is_some_and(|word| word == OsStr::new(TAKES_TERMINAL));
     match keep(Path::new(folder), takes_terminal) {
         Ok(()) => true,
         Err(error) => {
-            // Whoever has started us may have gone.
+            // The process that started us may have exited.
             let _ = writeln!(io::stdout(), "{error}");
             false
         }
     }
 }
 
-/// Runs the task in a folder, if nobody has begun it.
+/// Runs the task in a folder, if it was not started yet.
 fn keep(folder: &Path, takes_terminal: bool) -> Result<(), TaskError> {
     if takes_terminal {
         take_terminal()
@@ -69,12 +69,12 @@ fn keep(folder: &Path, takes_terminal: bool) -> Result<(), TaskError> {
     }
     let task = read(folder)?;
     if !task.terminal {
-        // Out of reach for whoever ends the daemon's processes.
+        // Killing the daemon's processes must not affect us.
         let _ = rustix::process::setsid();
     }
     let signals = Signals::heed(task.terminal)
         .map_err(|error| TaskError::System { what: "cannot handle signals", error })?;
-    // Written down before anything has it: whoever comes after us must find what we have started.
+    // Recorded before any process has it: later processes must find what we have started.
     let mark = new_id().to_string();
     let owner = TaskOwner::ours(Some(mark.clone()));
     let claim = TaskClaim::make(folder, &owner).map_err(TaskError::file(&claim::path(folder)))?;
@@ -91,28 +91,29 @@ fn keep(folder: &Path, takes_terminal: bool) -> Result<(), TaskError> {
     written
 }
 
-/// Begins a session of its own, with standard input as its terminal.
+/// Begins a new session, with standard input as its controlling terminal.
 fn take_terminal() -> io::Result<()> {
     rustix::process::setsid()?;
     Ok(rustix::process::ioctl_tiocsctty(io::stdin())?)
 }
 
-/// The signals a keeper heeds.
+/// The signals a supervisor handles.
 struct Signals {
-    /// It is to end.
+    /// Whether it was told to end.
     stop: Arc<AtomicBool>,
-    /// A byte in it says that there was one.
+    /// Readable when there was a signal.
     woken: UnixStream,
 }
 
 impl Signals {
-    /// Heeds signals. What is ignored would be by the command, too, so each has a handler.
+    /// Installs the handlers. A signal that is ignored would also be ignored by the command, so
+    /// each has a handler.
     fn heed(on_terminal: bool) -> io::Result<Self> {
         let (woken, wake) = UnixStream::pair()?;
         woken.set_nonblocking(true)?;
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCHLD] {
-            // On a terminal, keys are for the command, which is in one process group with us.
+            // On a terminal, these keys are for the command, which is in the same process group.
             let is_key = on_terminal && matches!(signal, SIGINT | SIGQUIT);
             if !is_key && !matches!(signal, SIGCHLD | SIGTSTP) {
                 flag::register(signal, Arc::clone(&stop))?;
@@ -170,15 +171,15 @@ fn run(folder: &Path, task: &Task, mark: String, signals: &Signals) -> TaskResul
     ended
 }
 
-/// A command under way.
+/// A running command.
 struct Running {
     child: Child,
-    /// Where it does not print to a terminal.
+    /// Its output, unless it prints to a terminal.
     printed: Option<OutputPipe>,
 }
 
 impl Running {
-    /// Starts the command; or says why it cannot be.
+    /// Starts the command; or returns why it cannot be started.
     fn start(folder: &Path, task: &Task, mark: &str) -> Result<Self, String> {
         let mut command = Command::new(SHELL);
         command
@@ -205,14 +206,14 @@ impl Running {
         }
     }
 
-    /// Waits for output, a signal, the end of the command, or the end of the time.
+    /// Waits for output, a signal, the end of the command, or the timeout.
     fn wait(&mut self, signals: &Signals, most: Option<Duration>) {
         let mut descriptors = vec![PollFd::new(&signals.woken, PollFlags::IN)];
         if let Some(pipe) = self.printed.as_ref().and_then(OutputPipe::pipe) {
             descriptors.push(PollFd::new(pipe, PollFlags::IN));
         }
         let most = most.and_then(|most| Timespec::try_from(most).ok());
-        // Interrupted or failed: the loop looks for itself.
+        // Interrupted or failed: the loop checks everything itself.
         let _ = poll(&mut descriptors, most.as_ref());
         let mut bytes = [0; 64];
         while matches!(rustix::io::read(&signals.woken, &mut bytes), Ok(1..)) {}
@@ -225,7 +226,7 @@ impl Running {
         }
     }
 
-    /// Ends it with all it has started.
+    /// Ends it with all processes it has started.
     fn end(&mut self, mark: String) -> Option<ExitStatus> {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         let leader = pid.unwrap_or(Pid::INIT);
@@ -238,7 +239,8 @@ impl Running {
         })
     }
 
-    /// Takes the last of the output. Whoever is left behind and could still print is not waited for.
+    /// Reads the rest of the output. Does not wait for processes left behind that could still
+    /// print.
     fn finish(mut self) {
         self.take_output();
         if let Some(printed) = self.printed {

@@ -1,9 +1,9 @@
-//! A database as a log: read only, without a lock that anybody waits for, and only when it changed.
-//! What is asked of it, and what its rows tell, is in the agent's folder in `anyhook-hosts`.
+//! Reads a database as a log: read-only, without a lock that the agent waits for, and only when it
+//! changed. The queries, and the meaning of the rows, are in the agent's folder in `anyhook-hosts`.
 //!
-//! A session's newest messages are looked up by index. Which sessions to look at is known from the
-//! time in their own row, which changes when somebody asks something, and from what they did last:
-//! one that works is looked at until it rests.
+//! A session's newest messages are looked up by index. Which sessions to read is known from the
+//! time in their own row, which changes when a person sends a prompt, and from what they did last:
+//! one that is working is read until it rests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,16 +20,16 @@ use super::locations::WatchedHost;
 use super::position::{DatabaseRow, FileId, LogPosition, LogPositions};
 use crate::sqlite::{LONGEST, beside, open};
 
-/// So many sessions are remembered, and so many read in a turn.
+/// How many sessions are remembered, and read in a turn.
 const SESSIONS: u32 = 1_000;
 
-/// So many messages of a session are read in a turn.
+/// How many messages of a session are read in a turn.
 const MESSAGES: u32 = 200;
 
 /// How long after a change it is read once more.
 const FOLLOW_UP: Duration = Duration::from_millis(200);
 
-/// So often it is tried again to read it.
+/// How often a failed read is retried.
 const RETRIES: u32 = 6;
 
 /// A database of many sessions.
@@ -43,18 +43,18 @@ pub(super) struct Database {
     sessions: BTreeMap<String, DatabaseSession>,
     /// The times in the rows of the newest sessions when they were last read, in milliseconds.
     times: BTreeMap<String, i64>,
-    /// Sessions that were silent since are left alone until they change.
+    /// Sessions without activity since then are ignored until they change.
     from: Timestamp,
-    /// Sessions that were made later are read from their start.
+    /// Sessions that were created later are read from their start.
     since: Timestamp,
-    /// When it is to be read again.
+    /// When to read it next.
     due: Option<Instant>,
     read: Option<Instant>,
     /// How often in a row it could not be read.
     failures: u32,
 }
 
-/// How the files look: their times and lengths.
+/// The times and lengths of the files.
 type Mark = [Option<(SystemTime, u64)>; 2];
 
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl DatabaseSession {
 /// Sessions that changed, and the times of all.
 type Changed = (Vec<String>, BTreeMap<String, i64>);
 
-/// Why reading did not go on.
+/// Why reading stopped.
 enum Halt {
     Failed,
     Over,
@@ -92,8 +92,8 @@ impl From<ReceiverGone> for Halt {
 }
 
 impl Database {
-    /// Makes the log; sessions that were silent before `from` are ignored until they change, and
-    /// those made after `since` are told of from their start.
+    /// Creates the log; sessions without activity since `from` are ignored until they change, and
+    /// those created after `since` are reported from their start.
     pub fn new(
         (host, queries): (WatchedHost, &'static LogDatabase),
         path: PathBuf,
@@ -123,7 +123,7 @@ impl Database {
         }
     }
 
-    /// Takes in that it may have changed.
+    /// Records that it may have changed.
     pub fn ring(&mut self, pause: Duration) {
         let now = Instant::now();
         let earliest = self.read.map_or(now, |read| (read + pause).max(now));
@@ -131,24 +131,24 @@ impl Database {
         self.due = Some(self.due.map_or(earliest, |due| due.min(earliest)));
     }
 
-    /// Takes in how its files look now; rings if they may have changed.
+    /// Checks its files; schedules a read if they may have changed.
     pub fn look(&mut self, pause: Duration) {
         if self.mark.is_none() || self.mark != Some(mark(&self.path)) {
             self.ring(pause);
         }
     }
 
-    /// Returns when it is to be read.
+    /// Returns when to read it next.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Reads what is new, and tells it.
+    /// Reads what is new, and reports it.
     pub fn turn(&mut self, outlet: &EventOutlet, pause: Duration) -> Result<(), ReceiverGone> {
         self.due = None;
         self.read = Some(Instant::now());
         let mark = mark(&self.path);
-        // Another one in its place.
+        // It was replaced by another database.
         if let Ok(status) = fs::metadata(&self.path)
             && FileId::of(&status) != self.file
         {
@@ -161,7 +161,7 @@ impl Database {
             Ok(false) if is_settled(&mark) => self.mark = Some(mark),
             Ok(false) => self.due = Some(Instant::now() + FOLLOW_UP),
             Ok(true) => self.ring(pause),
-            // Busy, or being made: it is tried again a few times, then when it changes.
+            // Busy, or being created: it is retried a few times, then when it changes.
             Err(Halt::Failed) if self.failures < RETRIES => {
                 self.failures += 1;
                 let wait = pause.max(Duration::from_millis(10)) * 2_u32.pow(self.failures);
@@ -173,7 +173,7 @@ impl Database {
         Ok(())
     }
 
-    /// Reads all sessions that may have changed; tells whether there is more.
+    /// Reads all sessions that may have changed; returns whether there is more.
     fn read_all(&mut self, outlet: &EventOutlet) -> Result<bool, Halt> {
         let Some(connection) = open(&self.path, self.queries.tables)? else { return Ok(false) };
         let (changed, times) = self.changed(&connection)?;
@@ -191,7 +191,7 @@ impl Database {
         Ok(has_more)
     }
 
-    /// Finds the sessions whose own row changed, and begins with those that are new.
+    /// Finds the sessions whose own row changed, and starts tracking new ones.
     fn changed(&mut self, connection: &Connection) -> Result<Changed, Halt> {
         let mut statement = connection.prepare(self.queries.sessions)?;
         let mut rows = statement.query([SESSIONS])?;
@@ -223,7 +223,7 @@ impl Database {
     }
 
     /// Reads a session's messages from the last one that was read, which may have changed, or only
-    /// the newest one; tells whether there are more.
+    /// the newest one; returns whether there are more.
     fn read_session(
         &mut self,
         connection: &Connection,
@@ -265,7 +265,7 @@ impl Database {
         Ok(count == MESSAGES as usize)
     }
 
-    /// Forgets sessions at rest if there are too many; one that goes on is found again.
+    /// Forgets sessions at rest if there are too many; one that becomes active is found again.
     fn forget(&mut self) {
         let kept = SESSIONS as usize;
         if self.sessions.len() <= 2 * kept {
@@ -318,11 +318,11 @@ fn mark(path: &Path) -> Mark {
     })
 }
 
-/// Tells whether the files did not change just now.
+/// Returns whether the files have not changed just now.
 ///
-/// If they did, they are read once more: what is new is written before it can be read, and of the
-/// moment when it can the system tells nothing. A further change may also look the same, as the
-/// clock of a file system is coarse and the file beside the database is written over.
+/// If they have, they are read once more: new data is written before it can be read, and the system
+/// does not report the moment when it can. A further change may also look the same, as the clock of
+/// a file system is coarse and the file next to the database is overwritten.
 fn is_settled(mark: &Mark) -> bool {
     let ages = mark.iter().flatten().map(|(time, _)| time.elapsed().unwrap_or_default());
     ages.min().is_some_and(|age| age > Duration::from_secs(1))

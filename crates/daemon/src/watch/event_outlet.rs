@@ -1,4 +1,4 @@
-//! What a log tells, as what happened to an agent; and how it goes out.
+//! Converts a log's observations into events of an agent, and sends them.
 
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -14,11 +14,11 @@ use super::locations::WatchedHost;
 use super::position::LogPosition;
 use super::wake_signal::WakeSignal;
 
-/// Nobody wants to hear more.
+/// The receiver was dropped.
 #[derive(Debug)]
 pub(super) struct ReceiverGone;
 
-/// Where what is told goes.
+/// Where reports are sent.
 #[derive(Debug)]
 pub(super) struct EventOutlet {
     out: SyncSender<LogUpdate>,
@@ -26,14 +26,15 @@ pub(super) struct EventOutlet {
 }
 
 impl EventOutlet {
-    /// How long to wait before a full outlet is tried again.
+    /// How long to wait before sending to a full channel is tried again.
     const FULL: Duration = Duration::from_millis(20);
 
     pub fn new(out: SyncSender<LogUpdate>, bell: Arc<WakeSignal>) -> Self {
         Self { out, bell }
     }
 
-    /// Tells what a log says, with the position behind it. A log without a session is nobody's.
+    /// Reports a log's observation, with the position after it. A log without a session belongs to
+    /// no agent.
     pub fn tell(
         &self,
         host: WatchedHost,

@@ -1,4 +1,4 @@
-//! The watching thread: finds logs, gives each its turn, and waits.
+//! The watching thread: finds logs, reads each in turn, and waits.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fs;
@@ -19,10 +19,10 @@ use super::tail::{Tail, TailStart, TailTurn};
 use super::wake_signal::{WakeCause, WakeSignal};
 use super::{LogUpdate, WatchOptions};
 
-/// A log that was silent for longer is not read until it changes.
+/// A log without activity for longer is not read until it changes.
 const OLD: SignedDuration = SignedDuration::from_hours(24);
 
-/// The times of files may lag behind the clock by so much.
+/// How far the times of files may lag behind the clock.
 const LAG: SignedDuration = SignedDuration::from_millis(20);
 
 #[derive(Debug)]
@@ -32,16 +32,16 @@ pub(super) struct Follower {
     bell: Arc<WakeSignal>,
     notices: Option<FsNotifier>,
     outlet: EventOutlet,
-    /// Positions of logs that were not come across yet.
+    /// Positions of logs that were not found yet.
     positions: LogPositions,
     tails: BTreeMap<PathBuf, Tail>,
     databases: BTreeMap<PathBuf, Database>,
     /// Logs to be read, each once.
     queue: VecDeque<PathBuf>,
     queued: BTreeSet<PathBuf>,
-    /// Logs that hold something back.
+    /// Logs with a report that is held back.
     holding: BTreeSet<PathBuf>,
-    /// When logs were first watched, before the last restart or long ago.
+    /// When logs were first watched, across restarts.
     since: Timestamp,
     is_first_look: bool,
 }
@@ -72,7 +72,7 @@ impl Follower {
         }
     }
 
-    /// Watches until it is over.
+    /// Watches until it is stopped.
     pub fn run(&mut self) {
         let mut next_look = Instant::now();
         while let Some(rung) = self.bell.take() {
@@ -96,7 +96,7 @@ impl Follower {
         }
     }
 
-    /// Looks through all places for logs that are new, changed or gone.
+    /// Searches all places for logs that are new, changed or gone.
     fn look(&mut self) {
         let mut folders = HashMap::new();
         let mut logs = BTreeSet::new();
@@ -125,7 +125,7 @@ impl Follower {
         self.is_first_look = false;
     }
 
-    /// Takes in how a log looks.
+    /// Records the current metadata of a log.
     fn see(&mut self, place: &WatchedFolder, path: &Path, status: &fs::Metadata) {
         if let Some(queries) = place.place.database() {
             self.see_database(place, queries, path, status);
@@ -150,7 +150,7 @@ impl Follower {
         }
     }
 
-    /// Returns how a log is read that was there at the start and is not known.
+    /// Returns how to read a log that existed at the start and is not known.
     fn beginning(&self, status: &fs::Metadata) -> TailStart {
         let time = |time: std::io::Result<SystemTime>| Timestamp::try_from(time.ok()?).ok();
         let is_old = |time: Timestamp| Timestamp::now().duration_since(time) > OLD;
@@ -181,7 +181,7 @@ impl Follower {
         self.databases.insert(path, database);
     }
 
-    /// Heeds what changed; tells whether folders are to be looked through.
+    /// Handles changes; returns whether folders must be searched.
     fn heed(&mut self, rung: &WakeCause) -> bool {
         let mut look_again = false;
         for path in &rung.paths {
@@ -215,7 +215,8 @@ impl Follower {
         }
     }
 
-    /// Gives one log its turn, and tells what is due; tells whether there is more to do at once.
+    /// Reads one log for one turn, and sends reports that are due; returns whether there is more to
+    /// do now.
     fn work(&mut self) -> Result<bool, ReceiverGone> {
         if let Some(path) = self.queue.pop_front() {
             self.queued.remove(&path);
@@ -223,7 +224,7 @@ impl Follower {
         }
         let now = Instant::now();
         for path in self.holding.clone() {
-            // A log that is to be read may take back what it said.
+            // A log with unread data may retract what it reported.
             let Some(tail) = self.tails.get_mut(&path).filter(|_| !self.queued.contains(&path))
             else {
                 continue;

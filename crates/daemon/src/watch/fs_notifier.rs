@@ -1,4 +1,4 @@
-//! The system's own notices of changes, as far as it gives them.
+//! The system's change notifications for folders, as far as available.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 use super::position::FileId;
 use super::wake_signal::WakeSignal;
 
-/// Asks the system to tell of changes in folders.
+/// Subscribes to changes in folders.
 #[derive(Debug)]
 pub(super) struct FsNotifier {
     system: RecommendedWatcher,
@@ -19,11 +19,11 @@ pub(super) struct FsNotifier {
 }
 
 impl FsNotifier {
-    /// Returns none where the system cannot tell, or will not tell more.
+    /// Returns `None` if the system does not support notifications, or the limit is reached.
     pub fn new(bell: Arc<WakeSignal>) -> Option<Self> {
         let hear = move |event: notify::Result<Event>| match event {
             Ok(event) if event.need_rescan() => bell.look_again(),
-            // Our own reading is no change.
+            // Our own reading is not a change.
             Ok(event) if is_change(event.kind) => {
                 event.paths.into_iter().for_each(|path| bell.ring(path));
             }
@@ -34,11 +34,11 @@ impl FsNotifier {
         Some(Self { system, folders: HashMap::new(), is_blind: false })
     }
 
-    /// Asks to be told of a folder, once.
+    /// Watches a folder, once.
     pub fn watch(&mut self, folder: &Path, id: FileId) {
         match self.folders.get(folder) {
             Some(known) if *known == id => return,
-            // Another one of the same name.
+            // Another folder with the same name.
             Some(_) => drop(self.system.unwatch(folder)),
             None => {}
         }
@@ -50,12 +50,12 @@ impl FsNotifier {
         }
     }
 
-    /// Begins a look through all folders.
+    /// Begins a search through all folders.
     pub fn begin_look(&mut self) {
         self.is_blind = false;
     }
 
-    /// Ends it: folders that were not come across are gone.
+    /// Ends it: folders that were not found are gone.
     pub fn end_look(&mut self, found: &HashMap<PathBuf, FileId>) {
         let gone: Vec<PathBuf> =
             self.folders.keys().filter(|folder| !found.contains_key(*folder)).cloned().collect();
@@ -65,7 +65,7 @@ impl FsNotifier {
         }
     }
 
-    /// Tells whether there are folders the system does not tell of.
+    /// Returns whether there are folders without notifications.
     pub fn is_blind(&self) -> bool {
         self.is_blind
     }

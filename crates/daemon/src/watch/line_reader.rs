@@ -1,4 +1,4 @@
-//! Reading a file of lines from a position on: whole lines only, and each byte at most twice.
+//! Reads a file of lines from a position on: whole lines only, and each byte at most twice.
 
 use std::fs::File;
 use std::io;
@@ -10,27 +10,27 @@ use super::event_outlet::ReceiverGone;
 use super::locations::WatchedHost;
 use super::position::{FileHead, FileId, LogPosition};
 
-/// So much is read at once, in bytes.
+/// How many bytes are read at once.
 const CHUNK: usize = 64 * 1024;
 
-/// What is read at most for a file's first line, in bytes.
+/// How many bytes are read at most for a file's first line.
 const FIRST_LINE: usize = 1024 * 1024;
 
-/// Where a file is being read.
+/// The position in a file that is being read.
 #[derive(Debug)]
 pub(super) struct LineReader {
     pub id: FileId,
     pub head: FileHead,
-    /// Where the next line begins.
+    /// The offset of the next line.
     pub offset: u64,
-    /// How far its end was looked for.
+    /// How far its end was searched for.
     scanned: u64,
-    /// Whether the next line is but the end of one.
+    /// Whether the next line is only the end of a line.
     is_cut: bool,
     pub state: LogState,
 }
 
-/// Why reading did not go on.
+/// Why reading stopped.
 #[derive(Debug)]
 pub(super) enum ReadHalt {
     Failed,
@@ -56,7 +56,7 @@ impl LineReader {
         Self { id, head: FileHead::default(), offset: 0, scanned: 0, is_cut: false, state }
     }
 
-    /// Begins with the last lines; the first one still tells whose log it is.
+    /// Begins with the last lines; the first one still identifies the log's session.
     pub fn from_end(host: WatchedHost, name: &str, id: FileId, file: &File, offset: u64) -> Self {
         let mut reading = Self::from_start(host, name, id);
         let mut start = vec![0; FIRST_LINE];
@@ -72,7 +72,7 @@ impl LineReader {
         reading
     }
 
-    /// Goes on where another one was.
+    /// Resumes at a stored position.
     pub fn from_position(position: &LogPosition) -> Self {
         Self {
             id: position.file,
@@ -84,7 +84,7 @@ impl LineReader {
         }
     }
 
-    /// Tells whether it is still the file that was read, with all that was.
+    /// Returns whether it is still the file that was read, with everything that was read.
     pub fn is_same(&mut self, id: FileId, file: &File, length: u64) -> bool {
         if id != self.id || length < self.scanned {
             return false;
@@ -101,7 +101,7 @@ impl LineReader {
         is_same
     }
 
-    /// Reads on, about `budget` bytes at most; tells whether there is more.
+    /// Continues reading, about `budget` bytes at most; returns whether there is more.
     pub fn read_on(
         &mut self,
         host: WatchedHost,
@@ -135,7 +135,7 @@ impl LineReader {
                 };
                 start = end + 1;
                 self.offset = from + start as u64;
-                // Where it stops, the rest of the chunk is read once more.
+                // If it stops, the rest of the chunk is read once more.
                 self.scanned = self.offset;
                 if let Some(says) = says {
                     take(self, says)?;
@@ -146,7 +146,7 @@ impl LineReader {
         Ok(false)
     }
 
-    /// Reads a line that began before what was read last; tells what it costs.
+    /// Reads a line that began before what was read last; returns its cost in bytes.
     fn read_long(
         &mut self,
         host: WatchedHost,

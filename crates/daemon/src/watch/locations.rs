@@ -1,4 +1,4 @@
-//! Where logs are, and which paths are logs.
+//! The locations of logs, and which paths are logs.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -8,10 +8,10 @@ use anyhook_hosts::{AGENTS, HostSpec};
 
 use super::position::FileId;
 
-/// So many names in a place are looked at.
+/// How many names in a place are examined at most.
 const MAX_NAMES: usize = 200_000;
 
-/// Where all hosts' logs are.
+/// The locations of all hosts' logs.
 #[derive(Clone, Debug, Default)]
 pub struct WatchPlaces {
     pub(super) places: Vec<WatchedFolder>,
@@ -45,20 +45,20 @@ pub(super) struct WatchedFolder {
     pub place: LogLocation,
 }
 
-/// What a path is to a place.
+/// What a path means for a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PathMeaning {
-    /// A log, or what belongs to it: the path of the log.
+    /// A log, or a file that belongs to it: the path of the log.
     Log(PathBuf),
-    /// A folder with logs below, or above all of them.
+    /// A folder that contains logs, or an ancestor of all of them.
     Folder,
     Nothing,
 }
 
-/// What is in a place.
+/// What was found in a place.
 #[derive(Debug, Default)]
 pub(super) struct FoundLogs {
-    /// Folders to be told of changes in.
+    /// Folders to watch for changes.
     pub folders: Vec<(PathBuf, FileId)>,
     /// Logs.
     pub logs: Vec<(PathBuf, fs::Metadata)>,
@@ -83,7 +83,7 @@ impl WatchedFolder {
         if self.place.database().is_some()
             && let Some(name) = names.pop()
         {
-            // What is new in a database is first in a file beside it.
+            // New data of a database is first written to a file next to it.
             let name = name.strip_suffix("-wal").unwrap_or(name);
             log.set_file_name(name);
             names.push(name);
@@ -98,15 +98,15 @@ impl WatchedFolder {
         }
     }
 
-    /// Looks for folders and logs; `watch` is told of a folder before it is looked into, so that
-    /// nothing that comes later is missed.
+    /// Searches for folders and logs; `watch` is called with a folder before it is read, so that no
+    /// later change is missed.
     pub fn look(&self, watch: &mut dyn FnMut(&Path, FileId)) -> FoundLogs {
         let mut found = FoundLogs::default();
         let mut left = MAX_NAMES;
         let folder = &self.place.folder;
         let status = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_dir);
-        // It may come, and while we look: the next folder above that is there tells of it, and
-        // what came before it could tell is seen by looking again.
+        // The folder may be created later, even while we search: its nearest existing ancestor
+        // reports it, and what was created before that was watched is found by searching again.
         for _ in folder.ancestors() {
             if let Some(status) = status(folder) {
                 self.look_into(folder, FileId::of(&status), 0, watch, &mut found, &mut left);

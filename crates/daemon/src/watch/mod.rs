@@ -1,11 +1,11 @@
-//! Follows the logs that agents write for themselves: the third source of what they do, after
-//! their hooks and their notifications.
+//! Watches the logs that agents write for themselves: the third source of their state, after their
+//! hooks and their notifications.
 //!
-//! One thread looks after all logs of all hosts. It is told of changes by the system, and looks for
-//! itself now and then: seldom while the system tells, often where it cannot. Files are opened for
-//! a read and closed again; of one file at most a mebibyte is read before the others get their turn.
-//! What a log tells goes out with the position behind it: whoever stores the two together misses
-//! nothing after a restart and hears nothing twice.
+//! One thread handles all logs of all hosts. The system notifies it of changes, and it also polls:
+//! rarely where the system notifies, often where it cannot. Files are opened for a read and closed
+//! again; at most a mebibyte of one file is read before the others get their turn. Every report of
+//! a log comes with the position after it: a receiver that stores the two together misses nothing
+//! after a restart and gets nothing twice.
 
 mod database;
 mod event_outlet;
@@ -33,27 +33,27 @@ use wake_signal::WakeSignal;
 pub use locations::WatchPlaces;
 pub use position::{LogPosition, LogPositions};
 
-/// What a log told.
+/// A report from a log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogUpdate {
     /// What the agent does.
     pub report: BusEvent,
-    /// The position behind it.
+    /// The position after it.
     pub position: LogPosition,
 }
 
 /// How logs are watched.
 #[derive(Clone, Debug)]
 pub struct WatchOptions {
-    /// Whether the system is asked to tell of changes.
+    /// Whether to use the system's change notifications.
     pub is_told: bool,
-    /// How often to look where the system tells of changes, too.
+    /// The polling interval where the system notifies of changes.
     pub seldom: Duration,
-    /// How often to look where it does not.
+    /// The polling interval where it does not.
     pub often: Duration,
-    /// How long a log must say nothing else until what is only likely counts.
+    /// How long a log must not report anything else until an uncertain observation is reported.
     pub quiet: Duration,
-    /// How long to leave a database alone after it was read.
+    /// The shortest interval between two reads of a database.
     pub pause: Duration,
 }
 
@@ -77,7 +77,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Starts to watch logs, from where it was left before.
+    /// Starts to watch logs, from the stored positions.
     pub fn start(
         places: WatchPlaces,
         positions: LogPositions,
@@ -86,9 +86,9 @@ impl Watcher {
         Self::start_with(places, positions, out, WatchOptions::default())
     }
 
-    /// As [`Self::start`], in another way than the usual one.
+    /// Like [`Self::start`], with other options than the default.
     ///
-    /// What is told waits while `out` is full, and with it all reading.
+    /// If `out` is full, reports wait, and with them all reading.
     pub fn start_with(
         places: WatchPlaces,
         positions: LogPositions,

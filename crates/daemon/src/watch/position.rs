@@ -1,4 +1,4 @@
-//! How far a log was read.
+//! The position up to which a log was read.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -8,10 +8,11 @@ use anyhook_hosts::log::{Activity, LogState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// So many positions are remembered; those of the logs that were silent longest go first.
+/// How many positions are remembered; those of the logs that were inactive longest are dropped
+/// first.
 const REMEMBERED: usize = 10_000;
 
-/// A file, whatever its name.
+/// The identity of a file, regardless of its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileId {
     device: u64,
@@ -24,17 +25,17 @@ impl FileId {
     }
 }
 
-/// How a file begins: another file may get the number of one that is gone.
+/// The beginning of a file: an inode number may be reused for another file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileHead {
-    /// So many bytes.
+    /// The number of bytes.
     pub length: u64,
     /// Their checksum.
     pub sum: u64,
 }
 
 impl FileHead {
-    /// So many bytes count.
+    /// The maximum number of bytes.
     pub const LENGTH: usize = 256;
 
     pub fn of(bytes: &[u8]) -> Self {
@@ -49,17 +50,17 @@ impl FileHead {
 /// A row of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DatabaseRow {
-    /// When it was made, in milliseconds.
+    /// When it was created, in milliseconds.
     pub time: i64,
     /// Its id.
     pub id: String,
 }
 
-/// How far a log was read, and what it had told by then.
+/// The position up to which a log was read, and what it had reported by then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogPosition {
     pub(super) path: String,
-    /// The session, where a log has many.
+    /// The session, if a log has many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
     pub(super) file: FileId,
@@ -78,7 +79,7 @@ pub struct LogPosition {
 }
 
 impl LogPosition {
-    /// Returns the name under which it is remembered.
+    /// Returns the key under which it is stored.
     pub fn key(&self) -> String {
         key(&self.path, self.session.as_deref())
     }
@@ -88,22 +89,23 @@ fn key(path: &str, session: Option<&str>) -> String {
     session.map_or_else(|| path.to_owned(), |session| format!("{path}#{session}"))
 }
 
-/// How far all logs were read.
+/// The positions of all logs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LogPositions {
     by_log: BTreeMap<String, LogPosition>,
-    /// When logs were first watched: a log that was made later and is not here has told nothing.
+    /// When logs were first watched: a log that was created later and is not here has not reported
+    /// anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     since: Option<Timestamp>,
 }
 
 impl LogPositions {
-    /// Takes in how far a log was read.
+    /// Records the position of a log.
     pub fn note(&mut self, position: LogPosition) {
         self.since.get_or_insert(position.since);
         let key = position.key();
         if self.by_log.len() >= REMEMBERED && !self.by_log.contains_key(&key) {
-            // A tenth at once, as it costs a look at all of them.
+            // A tenth at once, as finding them requires a pass over all of them.
             let mut times: Vec<Timestamp> = self.by_log.values().map(|log| log.read).collect();
             times.sort_unstable();
             let oldest = times[times.len() / 10];
@@ -112,12 +114,12 @@ impl LogPositions {
         self.by_log.insert(key, position);
     }
 
-    /// Returns how many there are.
+    /// Returns the number of positions.
     pub fn len(&self) -> usize {
         self.by_log.len()
     }
 
-    /// Tells whether there is none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.by_log.is_empty()
     }
@@ -130,7 +132,7 @@ impl LogPositions {
         self.by_log.remove(&key(path, session))
     }
 
-    /// Takes those of a log that has many sessions.
+    /// Removes and returns the positions of a log that has many sessions.
     pub(super) fn take_sessions(&mut self, path: &str) -> Vec<LogPosition> {
         let of_log = |position: &LogPosition| position.path == path && position.session.is_some();
         let taken = self.by_log.values().filter(|position| of_log(position)).cloned().collect();

@@ -1,4 +1,5 @@
-//! A log that is a file of lines: which file it is now, what it has told, and what is held back.
+//! Tails a log that is a file of lines: which file it is now, what it has reported, and what is
+//! held back.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -15,20 +16,20 @@ use super::line_reader::{LineReader, ReadHalt};
 use super::locations::WatchedHost;
 use super::position::{FileId, LogPosition};
 
-/// So much of a file is read before others get their turn, in bytes.
+/// How many bytes of a file are read before others get their turn.
 pub(super) const TURN: usize = 1024 * 1024;
 
-/// So much of the end of an old file is read, in bytes.
+/// How many bytes of the end of an old file are read.
 const END: u64 = 256 * 1024;
 
-/// How a file that was not known is read.
+/// How to read a file that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TailStart {
     /// From its start: it is new.
     Start,
-    /// From near its end, and only what it says at last is told.
+    /// From near its end, and only its last state is reported.
     End,
-    /// Not at all until it changes, and then from near its end.
+    /// Not until it changes, and then from near its end.
     Later,
 }
 
@@ -37,21 +38,21 @@ pub(super) enum TailStart {
 pub(super) struct Tail {
     host: WatchedHost,
     path: PathBuf,
-    /// The file and its length when it was last looked at.
+    /// The file and its length when it was last checked.
     seen: (FileId, u64),
     beginning: TailStart,
     /// When logs were first watched.
     since: Timestamp,
     reading: Option<LineReader>,
     doing: Option<Activity>,
-    /// Whether that was only likely.
+    /// Whether that was uncertain.
     was_unsure: bool,
-    /// Whether what is read was there before anybody watched.
+    /// Whether what is being read was written before the log was watched.
     is_past: bool,
     held: Option<Held>,
 }
 
-/// What is not told yet.
+/// A report that is held back.
 #[derive(Debug)]
 struct Held {
     says: LogObservation,
@@ -59,10 +60,10 @@ struct Held {
     due: Instant,
 }
 
-/// What a turn came to.
+/// The result of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TailTurn {
-    /// All was read.
+    /// Everything was read.
     Done,
     /// There is more.
     More,
@@ -84,19 +85,19 @@ impl Tail {
         Self { host, path, seen, beginning, since, reading, doing, was_unsure, is_past, held }
     }
 
-    /// Goes on where the log was left before a restart.
+    /// Resumes where the log was left before a restart.
     pub fn restore(&mut self, position: &LogPosition) {
         self.beginning = TailStart::Start;
         self.reading = Some(LineReader::from_position(position));
         self.doing.clone_from(&position.doing);
     }
 
-    /// Tells whether the log is to be read at once.
+    /// Returns whether the log should be read now.
     pub fn is_awake(&self) -> bool {
         self.beginning != TailStart::Later
     }
 
-    /// Takes in how the file looks now; tells whether it changed.
+    /// Records the file's current metadata; returns whether it changed.
     pub fn look(&mut self, status: &Metadata) -> bool {
         let seen = (FileId::of(status), status.len());
         let has_changed = std::mem::replace(&mut self.seen, seen) != seen;
@@ -106,7 +107,7 @@ impl Tail {
         has_changed
     }
 
-    /// Reads what is new, and tells it.
+    /// Reads what is new, and reports it.
     pub fn turn(
         &mut self,
         outlet: &EventOutlet,
@@ -139,7 +140,7 @@ impl Tail {
         }
     }
 
-    /// Returns where to read on, or begins anew if it is another file or one that got shorter.
+    /// Returns the reader to continue with, or starts over if the file was replaced or truncated.
     fn reading_of(&mut self, file: &File, status: &Metadata) -> Option<LineReader> {
         let (id, length) = (FileId::of(status), status.len());
         if let Some(mut reading) = self.reading.take() {
@@ -163,7 +164,7 @@ impl Tail {
             }
         };
         self.beginning = TailStart::Start;
-        // Takes in how the file begins.
+        // Also records the file's beginning.
         reading.is_same(id, file, length).then_some(reading)
     }
 
@@ -193,7 +194,7 @@ impl Tail {
             since: self.since,
         };
         if self.is_past || !says.is_certain {
-            // What was written long ago need not be waited for.
+            // If it was written long ago, there is no need to wait.
             let age = says.at.map_or(Duration::ZERO, |at| {
                 Duration::try_from(now.duration_since(at)).unwrap_or_default()
             });
@@ -206,7 +207,8 @@ impl Tail {
         outlet.tell(self.host, says, position)
     }
 
-    /// All that was there is read: of what was there before anybody watched, the last counts.
+    /// Called when everything was read: of what was written before the log was watched, only the
+    /// last state is reported.
     fn catch_up(&mut self, outlet: &EventOutlet) -> Result<(), ReceiverGone> {
         let was_past = std::mem::take(&mut self.is_past);
         match self.held.take() {
@@ -218,12 +220,12 @@ impl Tail {
         }
     }
 
-    /// Returns when what is held back is to be told.
+    /// Returns when the report that is held back is due.
     pub fn due(&self) -> Option<Instant> {
         self.held.as_ref().map(|held| held.due)
     }
 
-    /// Tells what was held back long enough.
+    /// Sends the report if it was held back long enough.
     pub fn tell_held(&mut self, now: Instant, outlet: &EventOutlet) -> Result<(), ReceiverGone> {
         match self.held.take() {
             Some(held) if held.due <= now => self.tell(held, outlet),
@@ -241,7 +243,7 @@ impl Tail {
     }
 }
 
-/// Opens a file without waiting for whatever it may be.
+/// Opens a file without blocking, whatever kind of file it is.
 fn open(path: &Path) -> io::Result<(File, Metadata)> {
     let mut options = fs::OpenOptions::new();
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();

@@ -19,8 +19,8 @@ use super::*;
 /// A test that waits longer has failed.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What the recorded logs tell: host, log, session and what the agent did. Of what is only likely,
-/// all that is not taken back at once is told here.
+/// The reports of the recorded logs: host, log, session and what the agent did. Of uncertain
+/// observations, all that are not retracted at once are reported here.
 const RECORDED: &[(&str, &str, &str, &str)] = &[
     ("claude-code", "text", "text", "working idle"),
     ("claude-code", "tools", "tools", "working idle"),
@@ -70,7 +70,7 @@ fn place(host: &str, log: &str, session: &str) -> PathBuf {
     .into()
 }
 
-/// A home, somebody who watches it, and what was told.
+/// A home, its watcher, and the reports.
 struct Scene {
     home: TempDir,
     options: WatchOptions,
@@ -86,7 +86,7 @@ impl Scene {
         let options = WatchOptions {
             quiet: Duration::ZERO,
             pause: Duration::from_millis(1),
-            // What the system tells of must be enough.
+            // The system's notifications must be enough.
             seldom: Duration::from_secs(3600),
             ..WatchOptions::default()
         };
@@ -107,7 +107,7 @@ impl Scene {
         scene
     }
 
-    /// Begins to watch, or begins again from the positions as they were stored.
+    /// Starts watching, or resumes from the stored positions.
     fn watch(&mut self) {
         self.stop();
         let homes = LogRoots { home: self.home.path().to_owned(), ..LogRoots::default() };
@@ -118,7 +118,7 @@ impl Scene {
         (self.watcher, self.out) = (Some(watcher), Some(receive));
     }
 
-    /// Stops watching; what was not taken yet is lost, as in a crash.
+    /// Stops watching; reports that were not received yet are lost, as in a crash.
     fn stop(&mut self) {
         (self.watcher, self.out) = (None, None);
     }
@@ -135,7 +135,7 @@ impl Scene {
         file.write_all(text.as_ref()).unwrap();
     }
 
-    /// Waits until what was written before counts as old, by the clock that files have.
+    /// Waits until what was written before counts as old, by the clock of the file system.
     fn let_time_pass(&self) {
         let written = || {
             let path = self.home.path().join("clock");
@@ -148,7 +148,7 @@ impl Scene {
         }
     }
 
-    /// Takes the next thing that is told.
+    /// Receives the next report.
     fn next(&mut self, until: Instant) -> Option<LogUpdate> {
         let left = until.saturating_duration_since(Instant::now());
         let watched = self.out.as_ref().unwrap().recv_timeout(left).ok()?;
@@ -170,7 +170,7 @@ impl Scene {
         self.told.get(agent).map(|words| words.join(" ")).unwrap_or_default()
     }
 
-    /// Waits until exactly that was told of an agent.
+    /// Waits until exactly this was reported about an agent.
     #[track_caller]
     fn expect(&mut self, agent: &str, expected: &str) {
         let until = Instant::now() + LIMIT;
@@ -181,11 +181,11 @@ impl Scene {
         }
     }
 
-    /// Waits until everything that was written before is read, and told if there is anything.
+    /// Waits until everything that was written before is read, and reported if there is anything.
     #[track_caller]
     fn catch_up(&mut self) {
         self.barriers += 1;
-        // Logs that changed at once are read by name.
+        // Logs that changed at the same time are read in order of their names.
         let session = format!("zzz-{}", self.barriers);
         self.append(place("claude-code", "", &session), WORK);
         self.expect(&format!("claude-code:{session}"), "working");
@@ -214,7 +214,7 @@ fn recorded_logs_are_told_however_they_are_written() {
             .iter()
             .map(|(host, log, session, _)| (place(host, log, session), recorded(host, log)))
             .collect();
-        // All at once, in pieces that do not care for lines or characters.
+        // All at once, in pieces that split lines and characters.
         let mut written = vec![0; logs.len()];
         let mut size = 1;
         while logs.iter().zip(&written).any(|((_, text), written)| *written < text.len()) {
@@ -268,7 +268,7 @@ fn what_is_only_likely_is_held_back() {
     scene.append(&log, format!("{WORK}{end}"));
     scene.catch_up();
     assert_eq!(scene.told("claude-code:s"), "working");
-    // A gate sends it on: it never rested.
+    // A gate makes it continue: it never rested.
     scene.append(&log, WORK);
     scene.catch_up();
     assert_eq!(scene.told("claude-code:s"), "working");
@@ -284,10 +284,10 @@ fn it_stops_when_nobody_listens() {
     for number in 0..20 {
         scene.append(place("claude-code", "", &format!("s{number}")), WORK);
     }
-    // The first is told, the channel is full; then the watcher goes.
+    // The first is received, the channel is full; then the watcher is dropped.
     scene.next(Instant::now() + LIMIT).unwrap();
     drop(scene.watcher.take());
-    // The other way round: the listener goes first.
+    // The other way round: the receiver is dropped first.
     let mut scene = Scene::watched();
     scene.append(place("claude-code", "", "s"), WORK);
     scene.out = None;

@@ -1,32 +1,32 @@
-//! What wakes the watching thread: changes, and the end.
+//! Wakes the watching thread: on changes, and to stop it.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// If more paths than so many changed, all are looked at.
+/// If more paths than this changed, all are checked.
 const MAX_PATHS: usize = 10_000;
 
-/// Rung by whoever notices a change; heard by the watching thread alone.
+/// Set by anything that notices a change; only the watching thread waits for it.
 #[derive(Debug, Default)]
 pub(super) struct WakeSignal {
     rung: Mutex<WakeCause>,
     woken: Condvar,
 }
 
-/// What happened since the thread last listened.
+/// What happened since the thread last checked.
 #[derive(Debug, Default)]
 pub(super) struct WakeCause {
     /// Paths where something changed.
     pub paths: BTreeSet<PathBuf>,
-    /// Whether all folders are to be looked through.
+    /// Whether all folders must be searched.
     pub look_again: bool,
     is_over: bool,
 }
 
 impl WakeSignal {
-    /// Tells that something changed at a path.
+    /// Records that something changed at a path.
     pub fn ring(&self, path: PathBuf) {
         let mut rung = self.lock();
         if rung.paths.len() >= MAX_PATHS {
@@ -38,19 +38,19 @@ impl WakeSignal {
         self.woken.notify_all();
     }
 
-    /// Tells that changes may have been missed.
+    /// Records that changes may have been missed.
     pub fn look_again(&self) {
         self.lock().look_again = true;
         self.woken.notify_all();
     }
 
-    /// Ends the watching.
+    /// Stops the watching thread.
     pub fn stop(&self) {
         self.lock().is_over = true;
         self.woken.notify_all();
     }
 
-    /// Takes what happened; none if it is over.
+    /// Takes what happened; `None` if it was stopped.
     pub fn take(&self) -> Option<WakeCause> {
         let rung = std::mem::take(&mut *self.lock());
         if rung.is_over {
@@ -60,7 +60,7 @@ impl WakeSignal {
         Some(rung)
     }
 
-    /// Waits until something happens or it is time.
+    /// Waits until something happens or the time is reached.
     pub fn wait_until(&self, time: Instant) {
         let mut rung = self.lock();
         while !rung.is_over && !rung.look_again && rung.paths.is_empty() {
@@ -72,7 +72,7 @@ impl WakeSignal {
         }
     }
 
-    /// Waits a while, whatever changes; tells whether it is over.
+    /// Waits for a duration, whatever changes; returns whether it was stopped.
     pub fn is_over_after(&self, while_: Duration) -> bool {
         let end = Instant::now() + while_;
         let mut rung = self.lock();

@@ -1,4 +1,4 @@
-//! The fields of a front matter, each read as tolerantly as it can be.
+//! Reads the fields of a front matter, each as tolerantly as possible.
 
 use std::borrow::Cow;
 
@@ -119,7 +119,7 @@ impl DefinitionReader<'_> {
                 let problem = self.at(name, "trigger-spelling", Severity::Note, words);
                 self.report(problem.hint(format!("write `{}`", kind.name(spelling))));
             }
-            // Two names may mean one event.
+            // Two names may mean the same event.
             if !self.read.definition.triggers.iter().any(|trigger| trigger.kind == kind) {
                 self.read.definition.triggers.push(HookTrigger { kind, spelling });
             }
@@ -141,7 +141,7 @@ impl DefinitionReader<'_> {
         }
     }
 
-    /// Has a guard whose trigger is misspelt fail at the event that is meant: it must not be off.
+    /// Makes a guard with a misspelt trigger fail at the event that is meant: it must not be off.
     pub(super) fn misspelt_guard(&mut self) {
         let definition = &mut self.read.definition;
         if definition.on_failure != FailMode::Block || !definition.triggers.is_empty() {
@@ -161,7 +161,7 @@ impl DefinitionReader<'_> {
         }
     }
 
-    /// Has a guard wait for its answer although it says `async: true`: it cannot block otherwise, and
+    /// Makes a guard wait for its answer even with `async: true`: it could not block otherwise, and
     /// `on_failure: block` says that it must.
     pub(super) fn blocking_async(&mut self) {
         let definition = &mut self.read.definition;
@@ -185,7 +185,7 @@ impl DefinitionReader<'_> {
         }
     }
 
-    /// Reads a number and clamps it; one that cannot be read is the default.
+    /// Reads a number and clamps it; an unreadable one becomes the default.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -239,7 +239,7 @@ impl DefinitionReader<'_> {
             self.read.definition.stdout =
                 if word == "context" { StdoutUse::Context } else { StdoutUse::Log };
         }
-        // A hook with `on_failure` is meant as a guard: a typing mistake must not open it.
+        // A hook with `on_failure` is meant as a guard: a typo must not make it fail open.
         let has_on_failure = self.matter.root.get("on_failure").is_some_and(|node| !node.is_null());
         let word = self.word("on_failure", words_of(keys::ON_FAILURE), "assuming `block`");
         self.read.definition.on_failure = match word {
@@ -249,7 +249,7 @@ impl DefinitionReader<'_> {
         };
     }
 
-    /// Reads one of a few words, in any case.
+    /// Reads one of a few words, case-insensitively.
     fn word(
         &mut self,
         key: &'static str,
@@ -331,7 +331,7 @@ impl DefinitionReader<'_> {
         }
         for mut problem in unknown {
             if !is_any_known {
-                // It would run nowhere, in silence.
+                // It would silently run nowhere.
                 problem.severity = Severity::Unusable;
                 self.read.definition.hosts.clear();
             }
@@ -339,7 +339,7 @@ impl DefinitionReader<'_> {
         }
     }
 
-    /// Reads which variables a guard gets; whatever cannot be read leaves it with fewer.
+    /// Reads which variables a guard gets; anything unreadable leaves it with fewer.
     pub(super) fn env(&mut self) {
         let Some(node) = self.matter.root.get("env").filter(|node| !node.is_null()) else {
             return;
@@ -401,12 +401,12 @@ impl DefinitionReader<'_> {
     }
 }
 
-/// Returns the two words that a key takes.
+/// Returns the two words that a key accepts.
 fn words_of(words: &'static [KeyWord; 2]) -> [&'static str; 2] {
     [words[0].word, words[1].word]
 }
 
-/// Returns a text in Unicode's normal form NFKC; most are in ASCII, and so in it.
+/// Returns a text in Unicode normalization form NFKC; most texts are ASCII, which already is.
 fn nfkc(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { text.into() } else { text.nfkc().collect() }
 }

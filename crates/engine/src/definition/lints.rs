@@ -1,4 +1,4 @@
-//! What can be read and is worth a warning all the same.
+//! Lints: what is valid but still worth a warning.
 
 use anyhook_model::{EventKind, FailMode};
 
@@ -6,7 +6,7 @@ use super::DefinitionReader;
 use crate::front_matter::YamlNode;
 use crate::problem::{Problem, Severity};
 
-/// A HOOK.md above about so many tokens costs an agent more context than it is worth.
+/// A HOOK.md above roughly this many tokens costs an agent more context than it is worth.
 const TOKEN_LIMIT: usize = 1000;
 
 impl DefinitionReader<'_> {
@@ -75,7 +75,7 @@ impl DefinitionReader<'_> {
     }
 }
 
-/// Estimates tokens: four Latin letters each, one for any other.
+/// Estimates tokens: one per four Latin letters, and one for any other character.
 fn estimate_tokens(text: &str) -> usize {
     let others = text.chars().filter(|letter| !letter.is_ascii()).count();
     (text.chars().count() - others) / 4 + others

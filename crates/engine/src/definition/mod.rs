@@ -1,4 +1,4 @@
-//! A hook's definition read from its front matter, tolerantly, with every finding named.
+//! Parses a hook's definition from its front matter, tolerantly, reporting every finding.
 //!
 //! A guard is not switched off by a cosmetic mistake: what can be given a sensible meaning gets it,
 //! and the finding is reported. Only a [`Severity::Unusable`] finding keeps a hook from running.
@@ -20,7 +20,7 @@ use crate::problem::{Problem, Severity, nearest};
 
 pub use fields::name_fault;
 
-/// So many findings are reported.
+/// At most this many findings are reported.
 const PROBLEMS_LIMIT: usize = 100;
 
 /// What was read from a HOOK.md.
@@ -65,9 +65,9 @@ pub fn read(file: &[u8], folder_name: &str) -> ParsedDefinition {
     read
 }
 
-/// Has keys in another case, or with other separators, be the known ones; and `on_failure` with a slip
-/// in it, for a guard must not fail open by a typing error. Returns what they were, by their place in
-/// the list.
+/// Maps keys in another case, or with other separators, to the known ones; also `on_failure` with a
+/// typo, because a guard must not fail open by a typing error. Returns the original spellings, by
+/// their index in the list.
 fn respell_keys(root: &mut YamlNode) -> Vec<(usize, String)> {
     let YamlValue::Mapping(pairs) = &mut root.value else { return Vec::new() };
     let given: Vec<String> =
@@ -87,7 +87,7 @@ fn respell_keys(root: &mut YamlNode) -> Vec<(usize, String)> {
     respelled
 }
 
-/// Returns a key's letters in lower case, without what separates them.
+/// Returns a key's letters in lower case, without separators.
 fn letters_of(key: &str) -> String {
     key.chars().filter(|letter| !matches!(letter, '_' | '-')).collect::<String>().to_lowercase()
 }
@@ -99,14 +99,14 @@ struct DefinitionReader<'a> {
 
 impl DefinitionReader<'_> {
     fn report(&mut self, problem: Problem) {
-        // More are not read, and finding the place of each takes time.
+        // Further findings are not read, and locating each takes time.
         if self.read.problems.len() >= PROBLEMS_LIMIT && problem.severity < Severity::Unusable {
             return;
         }
         self.read.problems.push(problem);
     }
 
-    /// Notes keys that are read as others.
+    /// Reports keys that are read as other keys.
     fn note_respelled(&mut self, respelled: &[(usize, String)]) {
         let YamlValue::Mapping(pairs) = &self.matter.root.value else { return };
         for (index, name) in respelled {
@@ -118,7 +118,7 @@ impl DefinitionReader<'_> {
         }
     }
 
-    /// Returns a finding about something that is not there, at the head of the file.
+    /// Returns a finding about something missing, at the head of the file.
     fn missing(&self, code: &'static str, severity: Severity, message: &str) -> Problem {
         Problem::new(code, severity, message).at(self.matter.head())
     }
@@ -209,14 +209,14 @@ impl DefinitionReader<'_> {
     }
 }
 
-/// Returns the names of a list that was written as one text: `a, b` or `a | b`.
+/// Returns the names in a list that was written as one text: `a, b` or `a | b`.
 fn listed(text: &str) -> Vec<String> {
     let parts = text.split([',', '|']).map(str::trim).filter(|part| !part.is_empty());
     let parts: Vec<String> = parts.map(str::to_owned).collect();
     if parts.is_empty() { vec![text.trim().to_owned()] } else { parts }
 }
 
-/// Tells whether a front matter may have this key.
+/// Returns whether a front matter may have this key.
 fn is_key(name: &str) -> bool {
     keys::names().any(|key| key == name)
 }

@@ -1,13 +1,14 @@
-//! A front matter that cannot be read as a whole: what is left of it still guards.
+//! Rescues a front matter that cannot be parsed as a whole, so that what is left of it still
+//! guards.
 
 use anyhook_model::{EventKind, FailMode, HookDefinition, HookTrigger, Spelling};
 
 use super::read;
 use crate::front_matter::FrontMatter;
 
-/// Reads what can be read, line by line, of a front matter that is broken elsewhere.
+/// Reads whatever can be read, line by line, from a front matter that is broken elsewhere.
 ///
-/// A guard that says `on_failure: block` must not be switched off by a slip in another line.
+/// A guard that says `on_failure: block` must not be switched off by a typo in another line.
 pub(super) fn rescue(file: &[u8], folder_name: &str) -> HookDefinition {
     const LINES: usize = 200;
     const KEPT: [&str; 5] = ["trigger", "on_failure", "async", "mode", "hosts"];
@@ -18,7 +19,7 @@ pub(super) fn rescue(file: &[u8], folder_name: &str) -> HookDefinition {
     let text = String::from_utf8_lossy(file);
     let is_fence = |line: &&str| line.trim_end() == "---";
     let text = text.trim_start_matches('\u{feff}').trim_start();
-    // A title or a comment may stand before the opening fence: then the second one ends it.
+    // A title or a comment may precede the opening fence: then the second one ends it.
     let is_open = text.lines().next().is_some_and(|line| is_fence(&line));
     let has_end = text.lines().take(LINES).filter(is_fence).count() > 1;
     let fences = if is_open || !has_end { 1 } else { 2 };
@@ -29,14 +30,14 @@ pub(super) fn rescue(file: &[u8], folder_name: &str) -> HookDefinition {
             met < fences
         };
         let lines = text.lines().skip(usize::from(is_open)).take(LINES);
-        // YAML has no tabs before a key.
+        // YAML allows no tabs before a key.
         lines.take_while(inside).map(|line| line.trim_start_matches('\t'))
     };
     let mut lines = matter_lines().peekable();
     let mut sound = String::new();
     while let Some(line) = lines.next() {
         let mut value = format!("{line}\n");
-        // What is indented, or a list, below a key belongs to it.
+        // Indented lines and list items below a key belong to it.
         while let Some(more) = lines.next_if(|next| next.starts_with([' ', '-'])) {
             value.push_str(more);
             value.push('\n');
@@ -51,8 +52,8 @@ pub(super) fn rescue(file: &[u8], folder_name: &str) -> HookDefinition {
     };
     if matter_lines().any(mentions_block) {
         definition.on_failure = FailMode::Block;
-        // What it guards cannot be read, or is said twice (a merge conflict), and a guard that is
-        // not asked does not guard: tool calls wait until a person has looked at it.
+        // What it guards cannot be read, or is given twice (a merge conflict), and a guard that is
+        // not asked does not guard: it blocks tool calls until a person has looked at it.
         let is_said_once = sound.lines().filter(|line| line.starts_with("trigger")).count() == 1;
         if definition.triggers.is_empty() || !is_said_once {
             definition.triggers = tool_calls();
@@ -61,13 +62,13 @@ pub(super) fn rescue(file: &[u8], folder_name: &str) -> HookDefinition {
     definition
 }
 
-/// Returns the events at which tool calls are decided on.
+/// Returns the events at which tool calls are decided.
 pub(super) fn tool_calls() -> Vec<HookTrigger> {
     let kinds = [EventKind::BeforeTool, EventKind::PermissionRequest];
     kinds.map(|kind| HookTrigger { kind, spelling: Spelling::Canonical }).into()
 }
 
-/// Tells whether a line says `on_failure: block`, however it is spaced and quoted.
+/// Returns whether a line says `on_failure: block`, however it is spaced and quoted.
 fn mentions_block(line: &str) -> bool {
     let letters =
         line.chars().filter(|letter| !letter.is_whitespace() && !"'\"{},".contains(*letter));

@@ -1,4 +1,4 @@
-//! What is read from front matters, and what is found in them.
+//! Tests of parsing front matters, and of the findings reported.
 
 use anyhook_model::hook::EnvAccess;
 use anyhook_model::{EventKind, FailMode};
@@ -241,7 +241,7 @@ fn a_hook_that_would_never_be_asked_is_unusable() {
         assert_eq!(read.definition.triggers[0].kind, EventKind::BeforeTool, "{more}");
         assert!(read.definition.hosts.is_empty(), "it blocks everywhere: {more}");
     }
-    // A tool of a person's own agent is not like one that we know.
+    // A tool of a custom agent does not resemble one that we know.
     assert!(read_matter(&format!("{BASE}matcher:\n  tool: deploy_shop")).fault().is_none());
 }
 
@@ -320,7 +320,7 @@ fn variables_of_a_guard_are_named() {
     assert_eq!(env("[Inherit]"), (EnvAccess::Inherit, vec![]));
     assert_eq!(env(""), (named(&[]), vec![]));
     assert_eq!(env("[]"), (named(&[]), vec![]));
-    // What cannot be read leaves the guard with fewer variables, not with more.
+    // An unreadable list leaves the guard with fewer variables, not with more.
     for bad in ["[$PATH]", "['A=b']", "[1A]", "{PATH: /bin}", "[[A]]", "['']"] {
         assert_eq!(env(bad), (named(&[]), vec!["env"]), "{bad}");
     }

@@ -1,4 +1,4 @@
-//! The matcher of a hook, and what it leaves open.
+//! Reads a hook's tool matcher, and reports what it does not cover.
 
 use anyhook_model::hook::keys;
 use anyhook_model::nearest::slip_of;
@@ -98,8 +98,8 @@ impl DefinitionReader<'_> {
         self.read.definition.matcher = matcher;
     }
 
-    /// Reads the expression for tools: a list of names with commas or blanks is one with `|`, and an
-    /// agent's permission rule is not one.
+    /// Reads the expression for tools: a list of names separated by commas or blanks becomes one
+    /// with `|`, and an agent's permission rule is rejected.
     fn tool_expression(&mut self, node: &YamlNode, text: &str) -> String {
         let is_name = |part: &str| {
             !part.is_empty()
@@ -127,11 +127,11 @@ impl DefinitionReader<'_> {
         joined
     }
 
-    /// Notes names of tools that are not the canonical ones, and what a guard of files leaves open.
+    /// Reports tool names that are not the canonical ones, and what a file guard does not cover.
     fn tool_names(&mut self, node: &YamlNode, expression: &str) {
         let Ok(tool) = matcher::Expression::whole(expression) else { return };
         let matcher::RequiredLiterals::Exactly(names) = tool.needs() else { return };
-        // One that no agent has, and is like one that they have, is a typing error: the hook would
+        // A name that no agent has, but that resembles one they have, is a typo: the hook would
         // never be asked.
         let is_known = |name: &String| tools::find(name).is_some() || tools::is_known(name);
         let is_swapped = |name: &str| {
@@ -193,7 +193,7 @@ impl DefinitionReader<'_> {
         }
     }
 
-    /// Notes which other tools can do to a file what a guard keeps some from doing.
+    /// Reports which other tools can do to a file what a guard keeps some tools from doing.
     pub(super) fn open_files(&mut self) {
         let given = self.matter.root.get("matcher");
         let Some(node) = given.and_then(|given| given.get("tool")) else { return };

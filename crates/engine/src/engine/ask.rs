@@ -1,4 +1,4 @@
-//! An `ask`: a person decides, or what the settings say where no person can be asked.
+//! Resolves an `ask`: a person decides, or the settings do where no person can be asked.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::approval::{self, ApprovalContext};
 use crate::settings::{AskFallback, DispatchSettings};
 
 impl Engine {
-    /// Has a person decide, where the settings or the agent's instructions say so and one answers in
+    /// Lets a person decide, where the settings or the agent's directives say so and one answers in
     /// time. `is_one_call` is whether all calls of the payload are one.
     pub(super) fn request_approval(
         &self,
@@ -25,7 +25,7 @@ impl Engine {
         settings: &DispatchSettings,
     ) -> Option<Resolution> {
         let (person, first) = (self.person.as_ref()?, closed.first()?);
-        // A process that was asked to end waits for no answer.
+        // A process that was asked to end does not wait for an answer.
         if approval::wanted(first.event(), verdict).is_none() || self.interrupted().is_some() {
             return None;
         }
@@ -42,7 +42,7 @@ impl Engine {
         let questions = approval::AgentQuestions::of(host, event);
         let asker = ApprovalContext { id: &first.facts.id, agent_id };
         let inquiry = approval::inquiry(&events, verdict, asker, &decisions, left, questions)?;
-        // The answer is not known yet; all else that is told of the agent is.
+        // The answer is not known yet; everything else the record says about the agent is.
         let (record, _) = record::build(first.clone(), Exchange::default());
         let answer = person.ask(&self.places, &inquiry, &record)?;
         if approval::take(verdict, &inquiry, &answer) {
@@ -57,7 +57,7 @@ impl Engine {
         Some(answer)
     }
 
-    /// Decides an `ask` where the host cannot ask a person. Returns what was lost by it.
+    /// Decides an `ask` where the host cannot ask a person. Returns what was lost.
     ///
     /// By default it is denied: a hook that says `ask` does not want the call to happen unseen.
     pub(super) fn decide_unasked(
@@ -91,7 +91,7 @@ impl Engine {
     }
 }
 
-/// Has the answers to an agent's questions reach it, as a part of the call's input.
+/// Delivers the answers to an agent's questions, as part of the call's input.
 fn answer_questions(
     host: &dyn Host,
     event: &Event,
@@ -104,7 +104,8 @@ fn answer_questions(
     match host.native_input(tool, &input) {
         Ok(native) => (verdict.input, verdict.native_input) = (Some(input), native),
         Err(why) => {
-            // Without its answers the call must not be allowed: the agent would take none for one.
+            // Without its answers the call must not be allowed: the agent would take a missing
+            // answer for one.
             verdict.effect = None;
             verdict.warnings.push(format!("cannot pass the answers to the agent: {why}"));
         }

@@ -1,4 +1,4 @@
-//! What a tool call is known by, from the moment it is asked about to the moment it has run.
+//! Identifies a tool call, from the moment it is asked about to the moment it has run.
 
 use std::io;
 
@@ -12,13 +12,13 @@ use crate::journal::denied::{DIGEST, is_digest};
 use crate::session::Session;
 use crate::summary::LONG;
 
-/// Inputs up to this size have a digest next to their call's id.
+/// Inputs up to this size get a digest next to their call's id.
 const DIGEST_LIMIT: usize = LONG;
 
-/// What a tool call is known by.
+/// What identifies a tool call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallId {
-    /// The host's id, else the digest.
+    /// The host's id, otherwise the digest.
     pub(super) call: Option<String>,
     /// The digest, next to an id.
     pub(super) digest: Option<String>,
@@ -27,7 +27,7 @@ pub(super) struct CallId {
 impl CallId {
     pub(super) fn of(event: &Event) -> Self {
         let Some(tool) = &event.tool else { return Self::default() };
-        // For a call that has an id, the digest is only a help: not for large inputs.
+        // For a call that has an id, the digest is only an aid, so it is skipped for large inputs.
         let mut size = 0;
         let is_large = any_leaf(&tool.input, &mut |leaf| {
             size += leaf.len();
@@ -43,7 +43,7 @@ impl CallId {
         }
     }
 
-    /// Counts a call that was asked about, also by what it is known by after its hooks changed it.
+    /// Counts a call that was asked about, also under its identity after hooks changed it.
     pub(super) fn count(&self, session: &Session, finished: &FinishedDispatch) -> io::Result<()> {
         let changed = finished.verdict.input.as_ref().map(|_| Self::of(&finished.event));
         let changed = changed.filter(|_| self.digest.is_none()).and_then(|id| id.call);
@@ -52,7 +52,7 @@ impl CallId {
 }
 
 impl Engine {
-    /// Remembers which call was denied, so that it is noticed if it runs nevertheless.
+    /// Remembers which call was denied, so that it is noticed if it runs anyway.
     pub fn remember_call(&self, event: &Event, record: &Record, verdict: &Verdict) {
         let id = CallId { call: record.call.clone(), digest: record.call_digest.clone() };
         self.remember_call_id(event, &id, &record.id, verdict);

@@ -1,28 +1,28 @@
-//! A payload as events.
+//! Decodes a payload into events.
 
 use anyhook_model::{Caller, DecodeError, Event, Host};
 
 use super::{Engine, EventHooks};
 use crate::settings::DispatchSettings;
 
-/// A payload that was decoded.
+/// A decoded payload.
 pub(super) struct DecodedPayload {
     pub(super) events: Vec<Event>,
-    /// What is known already of the first event, if it was decoded in part.
+    /// What is already known about the first event, if it was decoded in part.
     pub(super) partial: Option<Partial>,
 }
 
 /// What was found out about an event that was decoded in part.
 #[derive(Debug)]
 pub(super) struct Partial {
-    /// The hooks it meets.
+    /// The hooks it may trigger.
     pub(super) hooks: EventHooks,
     /// What it is about.
     pub(super) about: Option<String>,
 }
 
 impl Engine {
-    /// Decodes a payload: in part where it is large and no hook can match, else in full.
+    /// Decodes a payload: in part where it is large and no hook can match, otherwise in full.
     pub(super) fn decode(
         &self,
         host: &dyn Host,

@@ -1,4 +1,4 @@
-//! One event through its hooks.
+//! Dispatches one event through its hooks.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::dispatch::{Dispatch, DispatchStep, FinishedDispatch, RunResult};
 use crate::plan::DispatchPlan;
 use crate::settings::DispatchSettings;
 
-/// Which event of a payload it is: some payloads are several events.
+/// Which event of a payload this is: some payloads are several events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum PayloadPart {
     #[default]
@@ -25,20 +25,20 @@ pub(super) enum PayloadPart {
     Further,
 }
 
-/// What comes with an event.
+/// The inputs that accompany an event.
 #[derive(Debug, Default)]
 pub(super) struct IncomingEvent<'caller> {
     pub(super) part: PayloadPart,
     /// The id the agent was given by the program that started it.
     pub(super) agent_id: Option<&'caller str>,
-    /// What was found out while it was decoded.
+    /// What was found out while decoding it.
     pub(super) partial: Option<Partial>,
-    /// The settings as far as they were read for the same payload.
+    /// The settings, as far as they were read for the same payload.
     pub(super) settings: DispatchSettings,
 }
 
 impl Engine {
-    /// Sends one event through its hooks, with what the session remembers. Does not journal; the
+    /// Sends one event through its hooks, using what the session remembers. Does not journal; the
     /// record has the event as its payload.
     pub fn dispatch_event(
         &self,
@@ -58,7 +58,7 @@ impl Engine {
         deadline: Option<Duration>,
         incoming: IncomingEvent<'_>,
     ) -> ClosedEvent {
-        // Where it is not certain what is called, every guard is asked for.
+        // Where it is not certain what is called, every guard is needed.
         let by_index = self.by_index && event.doubt.is_none();
         let can_tell = can_tell(host, &event.kind);
         let agent_id = incoming.agent_id;
@@ -79,8 +79,7 @@ impl Engine {
         self.close_one(host, opened, finished)
     }
 
-    /// Runs only these hooks, waiting for those that are async, too; nothing is remembered or
-    /// journaled.
+    /// Runs only these hooks, waiting even for async ones; nothing is remembered or journaled.
     pub fn run_only(
         &self,
         host: &dyn Host,
@@ -94,13 +93,14 @@ impl Engine {
         })
     }
 
-    /// Reads what the daemon wants of this agent's hook processes; nothing without an id.
+    /// Reads the daemon's directives for this agent's hook processes; `None` without an id.
     pub(super) fn instructions(&self, agent_id: Option<&str>) -> Option<AgentDirectives> {
         agent_directives::read(self.places.state.as_deref()?, agent_id?)
     }
 }
 
-/// Denies a call that a guard did not see as it is: one that blocks on failure must not be bypassed.
+/// Denies a call that a guard did not see as it is: a guard that blocks on failure must not be
+/// bypassed.
 fn deny_doubtful(hooks: &EventHooks, finished: &mut FinishedDispatch) {
     let event = &finished.event;
     let Some(doubt) = event.doubt.filter(|_| event.kind.takes_input_change()) else { return };
@@ -111,7 +111,7 @@ fn deny_doubtful(hooks: &EventHooks, finished: &mut FinishedDispatch) {
     let guard = plan.steps.iter().find(|step| {
         let definition = &step.hook.definition;
         let decides = definition.mode == Mode::Enforce && !definition.is_async;
-        // A guard that took the call although it has no name has decided about it.
+        // A guard that matched the call although it has no name has decided on it.
         let was_passed = doubt != CallDoubt::Unnamed || step.mismatch(event).is_some();
         decides && step.hook.blocks_on_failure() && was_passed
     });

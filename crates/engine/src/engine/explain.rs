@@ -1,4 +1,4 @@
-//! Which hooks would run at an event, and why the others would not.
+//! Explains which hooks would run at an event, and why the others would not.
 
 use anyhook_model::{Event, SkipReason, Spelling};
 
@@ -6,7 +6,7 @@ use super::EventHooks;
 use crate::hook::Hook;
 use crate::plan::DispatchPlan;
 
-/// Returns what `explain` shows: each hook in order, and why it would not run, if so.
+/// Returns what `explain` shows: each hook in order, and the reason it would not run, if any.
 pub fn explain<'hooks>(
     hooks: &'hooks EventHooks,
     event: &Event,

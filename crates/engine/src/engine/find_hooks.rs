@@ -1,4 +1,4 @@
-//! The hooks of an event: from which project root, and found by the index or by reading them.
+//! Finds the hooks of an event: from which project root, and by the index or by reading them.
 
 use std::cell::OnceCell;
 use std::io;
@@ -16,16 +16,16 @@ use crate::session::{Pinned, Session};
 use crate::session_guards;
 use crate::settings::DispatchSettings;
 
-/// The hooks an event meets, and the folder they are taken from.
+/// The hooks an event triggers, and the folder they come from.
 #[derive(Debug)]
 pub struct EventHooks {
     /// The project root.
     pub root: Option<PathBuf>,
-    /// The roots the hooks are taken from.
+    /// The roots the hooks come from.
     roots: Roots,
     /// The installed hooks.
     pub installed: InstalledHooks,
-    /// Which index they are of; none if they were read.
+    /// The stamp of the index that found them; `None` if they were read.
     stamp: Option<u64>,
 }
 
@@ -34,17 +34,17 @@ impl EventHooks {
         Self { root: roots.pinned.clone(), roots, installed, stamp }
     }
 
-    /// Returns the roots they are taken from.
+    /// Returns the roots they come from.
     pub(super) fn roots(&self) -> &Roots {
         &self.roots
     }
 
-    /// Tells whether an index found them: then those that cannot match may be missing.
+    /// Returns whether an index found them: then those that cannot match may be missing.
     pub(super) fn is_by_index(&self) -> bool {
         self.stamp.is_some()
     }
 
-    /// Takes hooks that were read in the place of those an index found.
+    /// Replaces hooks that an index found with hooks that were read.
     pub(super) fn replace(&mut self, installed: InstalledHooks) {
         self.installed = installed;
         self.stamp = None;
@@ -59,7 +59,7 @@ impl Engine {
 
     /// Finds the hooks of an event: by the index, or by reading them.
     ///
-    /// The event may hold more texts than were decoded of it: those are in `leaves`.
+    /// The event may contain more texts than were decoded from it: those are in `leaves`.
     pub(super) fn find_hooks<'event>(
         &self,
         roots: Roots,
@@ -90,14 +90,14 @@ impl Engine {
         EventHooks::new(roots, installed, None)
     }
 
-    /// Returns what tells one state of the installed hooks from another.
+    /// Returns a value that distinguishes one state of the installed hooks from another.
     pub(super) fn stamp(&self, hooks: &EventHooks, state: &Path) -> Option<u64> {
         let is_read = !self.by_index && hooks.installed.notes.is_empty();
         let of_read = || is_read.then(|| session_guards::stamp_of(&hooks.installed, state));
         hooks.stamp.or_else(of_read)
     }
 
-    /// Fills in where an event happens, on which the forms of its paths depend.
+    /// Fills in where an event happens, which the forms of its paths depend on.
     pub(super) fn set_place(&self, event: &mut Event, root: Option<&Path>) {
         if let Some(tool) = &mut event.tool {
             event.home.clone_from(&self.places.home);
@@ -117,14 +117,14 @@ impl Engine {
         }
     }
 
-    /// Returns the project root as the event alone tells it: the host's, else the repository.
+    /// Returns the project root as the event alone gives it: the host's, otherwise the repository.
     pub(super) fn unpinned(&self, event: &Event, named: Option<PathBuf>) -> Roots {
         let repository = || find_root(&event.work_dir, self.places.home.as_deref());
         Roots { pinned: named.clone().or_else(repository), earlier: None, named }
     }
 
-    /// Returns the project roots: the pinned one, else the host's, else the repository; and what the
-    /// event itself names. Pins the root if none is.
+    /// Returns the project roots: the pinned one, otherwise the host's, otherwise the repository;
+    /// plus the one the event itself names. Pins the root if none is pinned.
     pub(super) fn roots(
         &self,
         event: &Event,

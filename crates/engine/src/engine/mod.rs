@@ -1,15 +1,15 @@
 //! The synchronous driver: a host's payload in, its reply out.
 //!
 //! ```text
-//! dispatch            payload.rs     a payload: one event or several, one reply
-//! ├─ decode           decode.rs      bytes to events; partial_decode.rs if there are very many
-//! ├─ dispatch_one     event.rs       one event
-//! │  ├─ open_one      open_close.rs  its session (session_effects.rs), its hooks (find_hooks.rs)
-//! │  ├─ run, detach   script.rs      each script, as crate::dispatch hands them out
-//! │  └─ close_one     open_close.rs  stop_cap.rs, call_id.rs, raise_alarms.rs
-//! ├─ ask_person,      ask.rs         a person, or what stands for their answer
+//! dispatch              payload.rs     a payload: one event or several, one reply
+//! ├─ decode             decode.rs      bytes to events; partial_decode.rs if there are very many
+//! ├─ dispatch_one       event.rs       one event
+//! │  ├─ open_one        open_close.rs  its session (session_effects.rs), its hooks (find_hooks.rs)
+//! │  ├─ run, detach     script.rs      each script, as crate::dispatch hands them out
+//! │  └─ close_one       open_close.rs  stop_cap.rs, call_id.rs, raise_alarms.rs
+//! ├─ request_approval,  ask.rs         a person, or the fallback for their answer
 //! │  decide_unasked
-//! └─ build, journal   record.rs      what the journal gets
+//! └─ build, journal     record.rs      what the journal gets
 //! ```
 //!
 //! What cannot be dispatched is refused (`refuse.rs`). A driver of its own, as the SDK has, calls
@@ -54,19 +54,19 @@ pub use script::PreparedScript;
 pub struct Engine {
     places: Places,
     runner: ProcessRunner,
-    /// Whether an agent started this process, so that records can tell which.
+    /// Whether an agent started this process, so that records can name it.
     names_agent: bool,
     person: Option<Box<dyn Approver>>,
     /// Whether hooks are found by the index.
     by_index: bool,
-    /// Finds the program where the places do not name it, when it is needed.
+    /// Finds the program on demand where the places do not name it.
     find_binary: Option<fn() -> Option<PathBuf>>,
     binary: OnceCell<Option<PathBuf>>,
     /// Payloads longer than this are decoded in part, if no hook needs more.
     large: usize,
-    /// Who is told which event it is, before any hook is asked.
+    /// Called with the event's kind, before any hook is asked.
     tell_kind: Option<fn(&EventKind)>,
-    /// Who is told which hook is started.
+    /// Called with the name of each hook that is started.
     tell_run: Option<fn(&str)>,
 }
 
@@ -87,26 +87,27 @@ impl Engine {
         }
     }
 
-    /// Has hooks found by the index: the same answer, at less cost.
+    /// Finds hooks by the index: the same answer, at less cost.
     pub fn with_index(mut self) -> Self {
         self.by_index = true;
         self
     }
 
-    /// Has a person asked where the settings say so.
+    /// Asks a person where the settings say so.
     pub fn with_person(mut self, person: impl Approver + 'static) -> Self {
         self.person = Some(Box::new(person));
         self
     }
 
-    /// Sets the length above which payloads are decoded only in part, if no hook needs more. Nothing
-    /// but time and memory depends on it.
+    /// Sets the length above which payloads are decoded only in part, if no hook needs more. It
+    /// affects nothing but time and memory.
     pub fn with_partial_threshold(mut self, bytes: usize) -> Self {
         self.large = bytes;
         self
     }
 
-    /// Says that an agent started this process to answer one payload: records tell which it is.
+    /// Declares that an agent started this process to answer one payload: records then name the
+    /// agent.
     pub fn configure_for_hook_process(&mut self, is_ignored: IsIgnored) {
         self.names_agent = true;
         self.by_index = true;
@@ -114,16 +115,16 @@ impl Engine {
         self.heed_signals(is_ignored);
     }
 
-    /// Makes orphans of hooks come to this process, so that none survives its hook's time limit.
+    /// Reparents orphans of hooks to this process, so that none survives its hook's time limit.
     ///
     /// For a process that does nothing else: it changes whose child an orphan is.
     pub fn adopt_orphans(&mut self) {
         self.runner = ProcessRunner::adopting();
     }
 
-    /// Has a signal that asks this process to end (INT, TERM, HUP) end the running hook first, with
-    /// everything it started; its `on_failure` then decides. For a process that looks at
-    /// [`Self::interrupted`] afterwards. After [`Self::adopt_orphans`].
+    /// Makes a signal that asks this process to end (INT, TERM, HUP) end the running hook first,
+    /// with everything it started; its `on_failure` then decides. For a process that checks
+    /// [`Self::interrupted`] afterwards. Call it after [`Self::adopt_orphans`].
     pub fn heed_signals(&mut self, is_ignored: IsIgnored) {
         self.runner.heed_signals(is_ignored);
     }
@@ -133,8 +134,8 @@ impl Engine {
         self.runner.interrupted()
     }
 
-    /// Has the program looked for when it is needed, where the places do not name it: most events
-    /// need none, and looking costs as much as reading the event.
+    /// Looks for the program on demand, where the places do not name it: most events do not need
+    /// it, and looking costs as much as reading the event.
     pub fn find_binary_by(&mut self, find: fn() -> Option<PathBuf>) {
         self.find_binary = Some(find);
     }
@@ -160,12 +161,12 @@ impl Engine {
     }
 }
 
-/// Makes an id for a record, a run, or anything else that needs one.
+/// Generates an id for a record, a run, or anything else that needs one.
 pub fn new_id() -> RecordId {
     RecordId::from_random(random_bits())
 }
 
-/// Returns the time, to the millisecond.
+/// Returns the current time, to the millisecond.
 pub fn now() -> jiff::Timestamp {
     let now = jiff::Timestamp::now();
     jiff::Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)

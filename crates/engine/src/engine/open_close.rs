@@ -1,4 +1,5 @@
-//! Before an event's hooks run, and after: what is known then, and what is left to decide.
+//! Opens an event before its hooks run and closes it afterwards: what is known, and what is left to
+//! decide.
 
 use std::cell::OnceCell;
 use std::io;
@@ -24,10 +25,10 @@ use crate::session::Session;
 use crate::settings::DispatchSettings;
 use crate::summary::summary;
 
-/// An event on its way through its hooks: what is known of it apart from them.
+/// An event on its way through its hooks: what is known about it apart from them.
 #[derive(Debug)]
 pub struct OpenedEvent {
-    /// The hooks it meets; a driver may add to them.
+    /// The hooks it triggers; a driver may add to them.
     pub hooks: EventHooks,
     pub(super) facts: RecordContext,
     pub(super) settings: DispatchSettings,
@@ -45,12 +46,12 @@ impl OpenedEvent {
     }
 }
 
-/// What a record tells that was known before the hooks ran.
+/// What a record contains that was known before the hooks ran.
 #[derive(Clone, Debug)]
 pub(super) struct RecordContext {
     pub(super) id: RecordId,
     pub(super) at: Timestamp,
-    /// What the event was about, as it came: hooks may change the input.
+    /// What the event was about, as received: hooks may change the input.
     pub(super) about: Option<String>,
     pub(super) counted: Object,
     pub(super) call: CallId,
@@ -58,7 +59,7 @@ pub(super) struct RecordContext {
 }
 
 impl RecordContext {
-    /// Begins a record now, of which nothing else is known yet.
+    /// Begins a record now, with nothing else known yet.
     pub(super) fn begin() -> Self {
         Self {
             id: new_id(),
@@ -85,7 +86,7 @@ pub(super) struct ClosedEvent {
 }
 
 impl ClosedEvent {
-    /// Takes what hooks made of an event, with nothing else known.
+    /// Wraps the hooks' result for an event, with nothing else known.
     pub(super) fn of(facts: RecordContext, finished: FinishedDispatch) -> Self {
         Self {
             facts,
@@ -103,7 +104,7 @@ impl ClosedEvent {
         &self.finished.event
     }
 
-    /// Makes the record, and keeps the rest.
+    /// Builds the record, and keeps the rest.
     pub(super) fn into_dispatched(self, payload: Payload) -> DispatchedEvent {
         let exchange = Exchange { payload: Some(payload), ..Exchange::default() };
         let (verdict, settings) = (self.finished.verdict.clone(), self.settings.clone());
@@ -117,26 +118,27 @@ impl ClosedEvent {
 pub struct DispatchedEvent {
     /// The verdict.
     pub verdict: Verdict,
-    /// What the journal gets. It is large, and handed on often.
+    /// What the journal gets. It is large and moved often.
     pub record: Box<Record>,
-    /// The event, with all input changes, and the project root its hooks were taken from.
+    /// The event, with all input changes, and the project root its hooks came from.
     pub event: Event,
     /// The settings it was dispatched with.
     pub settings: DispatchSettings,
 }
 
 impl Engine {
-    /// Begins the dispatch of an event for a driver of its own: remembers what it tells of its
-    /// session, and finds the hooks it meets.
+    /// Begins the dispatch of an event for a custom driver: remembers what it says about its
+    /// session, and finds the hooks it triggers.
     ///
-    /// The driver plans ([`crate::plan::DispatchPlan::new`]), takes the [`crate::dispatch::Dispatch`] to its
-    /// end and hands the result to [`Self::close`].
+    /// The driver plans ([`crate::plan::DispatchPlan::new`]), runs the
+    /// [`crate::dispatch::Dispatch`] to its end and passes the result to [`Self::close`].
     pub fn open(&self, event: &mut Event) -> OpenedEvent {
-        // Hooks that the driver adds may change what others match: none of them can be skipped.
+        // Hooks that the driver adds may change what others match, so none of them can be skipped.
         self.open_one(event, IncomingEvent::default(), false, is_heard(&event.kind))
     }
 
-    /// Ends a dispatch that [`Self::open`] began: caps a stop gate, raises alarms, makes the record.
+    /// Finishes a dispatch that [`Self::open`] began: caps a stop gate, raises alarms, builds the
+    /// record.
     pub fn close(
         &self,
         host: &dyn Host,
@@ -163,7 +165,7 @@ impl Engine {
             let state = self.places.state.as_deref();
             trouble = remember(session, event, &mut counted, state).err();
         }
-        // One that was decoded in part has had its place filled in.
+        // An event that was decoded in part already has its place filled in.
         let named =
             partial.as_ref().map_or(&event.project_dir, |partial| &partial.hooks.roots().named);
         let named = named.clone();
@@ -214,8 +216,8 @@ impl Engine {
         }
         finished.verdict.warnings.extend(unknown_event(&finished.event));
         finished.verdict.warnings.extend(hooks.installed.notes.iter().cloned());
-        // A patch is one call, and one event for each of its files. What ends us before this point has
-        // left the call unasked.
+        // A patch is one call, and one event per file. If we are killed before this point, the call
+        // counts as not asked about.
         if let (Some(session), EventKind::BeforeTool, PayloadPart::First) =
             (&session, &finished.event.kind, part)
         {
@@ -244,7 +246,7 @@ impl Engine {
     }
 }
 
-/// Warns of an event whose name is not known, and so met no hook.
+/// Warns about an event with an unknown name, which therefore triggered no hook.
 fn unknown_event(event: &Event) -> Option<String> {
     let EventKind::Other(name) = &event.kind else { return None };
     let hint = match EventKind::slip_of(name) {

@@ -1,12 +1,12 @@
-//! Large payloads: decoded in full only where a hook may see them.
+//! Partial decoding of large payloads: decoded in full only where a hook may see them.
 //!
-//! What is large in a payload is nearly always one text or one list in a tool's input or output, and
-//! nearly always no hook is meant. So the beginnings of such values are read first; if no hook that
-//! is due can match, by what is in them or by what was left out, that is the event. It then goes
-//! through its stations as any other, and its record has the payload as it came.
+//! What is large in a payload is nearly always one text or one list in a tool's input or output,
+//! and nearly always no hook is concerned. So the beginnings of such values are read first; if no
+//! hook that is due can match, neither by them nor by what was left out, that is the event. It then
+//! goes through the same steps as any other, and its record has the payload as received.
 //!
-//! In every other case the payload is read in full, so that nothing depends on what is large but
-//! time and memory.
+//! In every other case the payload is read in full, so that large values affect nothing but time
+//! and memory.
 
 use std::cell::OnceCell;
 
@@ -35,7 +35,7 @@ impl Engine {
         settings: &DispatchSettings,
     ) -> Option<(Event, Partial)> {
         let text = str::from_utf8(payload).ok()?;
-        // As much as the digest of a call is made of: one whose input was cut has none.
+        // As much as the digest of a call is computed from: a call whose input was cut has none.
         let Abridged { text, cuts } = abridge(text, host.opaque_fields(), LONG)?;
         if cuts.is_empty() {
             return None;
@@ -49,17 +49,18 @@ impl Engine {
             EventKind::BeforeTool | EventKind::AfterTool | EventKind::AfterToolFailure
         );
         let call = event.tool.as_ref().filter(|_| is_plain)?;
-        // Without an id, a call is known by all of its input; a patch is made of what is in its text.
+        // Without an id, a call is identified by its whole input; a patch is made of what is in its
+        // text.
         if call.use_id.is_none() || call.fixed.is_some() || event.doubt.is_some() {
             return None;
         }
-        // What a path leads to follows from all of it, and a patch may be in what was left out.
+        // Where a path leads depends on all of it, and a patch may be in what was left out.
         let paths = call.files.as_array().into_iter().flatten().filter_map(Value::as_str);
         let seeming = tools::seeming_paths(&call.name, &call.input);
         let is_cut = paths.chain(seeming.texts).any(|path| path.len() >= LONG)
             || cuts.iter().any(|cut| cut.raw.contains("*** "));
-        // Of a list only the beginning is there: what follows may be a path or a command by the name
-        // of its field.
+        // Only the beginning of a list is available: what follows may be a path or a command by the
+        // name of its field.
         let is_list = seeming.is_list || tools::has_command_in_parts(&call.input);
         let are_fields_cut = cuts.iter().any(|cut| {
             cut.role != FieldRole::Other
@@ -88,10 +89,11 @@ impl Engine {
     }
 }
 
-/// Returns the texts of a call of which something was left out.
+/// Returns the texts of a call that was cut.
 ///
-/// What was left out is taken as one text, with the names and signs between its values: that finds a
-/// literal where there is none, which costs a tree, and misses none that is there.
+/// What was left out is treated as one text, with the names and punctuation between its values:
+/// this may find a literal where there is none, which costs a full parse, but misses none that is
+/// there.
 fn leaves<'call>(call: &'call ToolCall, cuts: &[Cut<'call>]) -> CallTexts<'call> {
     let mut leaves = CallTexts::of(call);
     for cut in cuts.iter().filter(|cut| cut.role != FieldRole::Other) {
@@ -100,7 +102,7 @@ fn leaves<'call>(call: &'call ToolCall, cuts: &[Cut<'call>]) -> CallTexts<'call>
     leaves
 }
 
-/// Tells whether a hook may have its turn.
+/// Returns whether a hook may have its turn.
 fn may_match(step: &PlannedStep<'_>, call: &ToolCall, leaves: &CallTexts<'_>) -> bool {
     let is_asked = !matches!(step.broken, Some(NotRunnable::Unusable(_)));
     !is_asked || step.hook.matcher.may_match(call, leaves)

@@ -1,4 +1,4 @@
-//! One payload of a host: its events one after another, and one reply to all of them.
+//! Dispatches one payload of a host: its events one after another, and one reply to all of them.
 
 use std::mem;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::settings::DispatchSettings;
 impl Engine {
     /// Answers a host's payload. Every path ends in a reply.
     ///
-    /// A payload that is handed over goes into the journal as it is; a borrowed one is copied.
+    /// An owned payload goes into the journal as it is; a borrowed one is copied.
     pub fn dispatch(
         &self,
         host: &dyn Host,
@@ -45,7 +45,8 @@ impl Engine {
         let (mut verdict, mut closed) =
             self.dispatch_all(host, decoded, caller, left, &mut settings);
         if is_one_call && verdict.effect == Some(Effect::Allow) && !all_allowed(&closed) {
-            // Allowed is what every hook was asked about: one file of a patch does not allow the rest.
+            // Allowed is only what every hook was asked about: one file of a patch does not allow
+            // the rest.
             verdict.effect = None;
             verdict.reason = None;
             verdict.by = None;
@@ -73,8 +74,8 @@ impl Engine {
         }
     }
 
-    /// Dispatches the events of a payload until one is blocked. Returns what all of them came to
-    /// together, and each of them.
+    /// Dispatches the events of a payload until one is blocked. Returns the combined result, and
+    /// each event's own.
     fn dispatch_all(
         &self,
         host: &dyn Host,
@@ -118,13 +119,14 @@ impl Engine {
     }
 }
 
-/// Tells whether each call of a payload was allowed by its own hooks.
+/// Returns whether each call of a payload was allowed by its own hooks.
 fn all_allowed(closed: &[ClosedEvent]) -> bool {
     let mut calls = closed.iter().filter(|one| one.event().tool.is_some());
     calls.all(|call| call.finished.verdict.effect == Some(Effect::Allow))
 }
 
-/// Takes the effect from a verdict on what has already happened: the stop it follows stands.
+/// Clears the effect of a verdict on something that has already happened: the stop it follows
+/// stands.
 fn report_only(verdict: &mut Verdict) {
     if verdict.effect.take() == Some(Effect::Deny) {
         let by = verdict.by.take().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Alarms: calls that went past a guard, and guards that are off.
+//! Raises alarms: calls that bypassed a guard, and guards that are off.
 
 use anyhook_model::json::shorten;
 use anyhook_model::report::RanAnyway;
@@ -13,10 +13,11 @@ use crate::session::Session;
 use crate::summary::SUMMARY_LIMIT;
 
 impl Engine {
-    /// Tells of what went past a guard: at once, and of calls that ran again when the next session
-    /// starts.
+    /// Reports what bypassed a guard: immediately, and for calls that ran, again when the next
+    /// session starts.
     ///
-    /// A host that has no words for the person tells the model, which is not meant to keep it.
+    /// A host without a channel to the person tells the model, which is not expected to keep it to
+    /// itself.
     pub(super) fn raise_alarms(
         &self,
         host: &dyn Host,
@@ -26,7 +27,7 @@ impl Engine {
     ) {
         if let Some(state) = self.places.state.as_ref().filter(|_| part == PayloadPart::First) {
             let kind = &closed.event().kind;
-            // Where it would reach no person, they wait for a session in which it does.
+            // Where no person would see them, they are kept for a session in which one does.
             if *kind == EventKind::SessionStart && host.can_warn(kind) {
                 closed.alarms.extend(alarms::take(state));
             }
@@ -39,7 +40,7 @@ impl Engine {
         let starts = closed.event().kind == EventKind::SessionStart;
         let verdict = &mut closed.finished.verdict;
         for alarm in &closed.alarms {
-            // What is off is the person's to put right, where they can be told.
+            // Hooks that are off are the person's to fix, where they can be told.
             if alarm.kind != AlarmKind::HooksOff || !starts {
                 verdict.add_context(Some(alarm.text.clone()));
             }
@@ -48,12 +49,12 @@ impl Engine {
     }
 }
 
-/// Tells whether what is said at an event of this host reaches a person or the model.
+/// Returns whether a message at an event of this host reaches a person or the model.
 pub(super) fn can_tell(host: &dyn Host, kind: &EventKind) -> bool {
     is_heard(kind) && host.can_warn(kind)
 }
 
-/// Tells whether an event is one of those at which agents take in what they are told.
+/// Returns whether an event is one at which agents accept messages.
 pub(super) fn is_heard(kind: &EventKind) -> bool {
     matches!(
         kind,
@@ -66,7 +67,7 @@ pub(super) fn is_heard(kind: &EventKind) -> bool {
 }
 
 /// Returns the alarm about the call of an event, if there is one: it ran although it was denied, or
-/// although no hook was asked. Notes the denial.
+/// although no hook was asked. Records the denial.
 fn call_alarm(session: &Session, closed: &mut ClosedEvent) -> Option<Alarm> {
     let (event, facts) = (&closed.finished.event, &closed.facts);
     if !matches!(event.kind, EventKind::AfterTool | EventKind::AfterToolFailure) {
@@ -98,11 +99,11 @@ fn call_alarm(session: &Session, closed: &mut ClosedEvent) -> Option<Alarm> {
     Some(alarms::ran_unasked(&event.host, what.trim(), &facts.id))
 }
 
-/// Tells whether a call that ran is known by the same id as when it was asked about.
+/// Returns whether a call that ran has the same identity as when it was asked about.
 fn is_known_before(event: &Event) -> bool {
     let Some(tool) = &event.tool else { return false };
-    // Without an id, it is known by its input: a person may have edited what is written to a file,
-    // and a call that follows from another one's result is not the model's.
+    // Without an id, it is identified by its input: a person may have edited what is written to a
+    // file, and a call that follows from another one's result is not the model's.
     tool.use_id.is_some()
         || (tool.name == "Shell"
             && tool.input.is_object()

@@ -1,4 +1,4 @@
-//! What the journal gets of a dispatch: [`build`] is the one place where a record is made.
+//! Builds the journal record of a dispatch: [`build`] is the only place where a record is made.
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::run::detached;
 use crate::settings::{DispatchSettings, JournalSettings};
 use crate::summary::summary;
 
-/// What a record tells of the payload it belongs to, and of what was answered.
+/// What a record says about the payload it belongs to, and about the answer.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
     /// The dispatch that started the hook whose outcome this is.
@@ -29,7 +29,7 @@ pub(super) struct Exchange {
     pub(super) reply: Option<ReplyRecord>,
 }
 
-/// Makes the record of an event, and hands the event back.
+/// Builds the record of an event, and returns the event.
 ///
 /// Every field is named here, so that a new one has to say where it comes from.
 pub(super) fn build(closed: ClosedEvent, exchange: Exchange) -> (Record, Event) {
@@ -67,7 +67,7 @@ pub(super) fn build(closed: ClosedEvent, exchange: Exchange) -> (Record, Event) 
         reply: exchange.reply,
         denied_by,
         alarms,
-        // The journal cuts long texts and takes secrets out when it writes the line.
+        // The journal cuts long texts and removes secrets when it writes the line.
         long: Vec::new(),
         redacted: Vec::new(),
         took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
@@ -75,7 +75,7 @@ pub(super) fn build(closed: ClosedEvent, exchange: Exchange) -> (Record, Event) 
     (record, event)
 }
 
-/// Returns what a record tells of a reply.
+/// Returns what a record says about a reply.
 pub(super) fn told(reply: &Reply) -> ReplyRecord {
     ReplyRecord {
         exit_code: reply.exit_code,
@@ -84,7 +84,7 @@ pub(super) fn told(reply: &Reply) -> ReplyRecord {
     }
 }
 
-/// Makes the records of a payload's events: the first has the exchange, the others refer to it.
+/// Builds the records of a payload's events: the first has the exchange, the others refer to it.
 fn build_all(closed: Vec<ClosedEvent>, exchange: Exchange) -> Vec<Record> {
     let first = closed.first().map(|first| first.facts.id.clone());
     let mut exchange = Some(exchange);
@@ -112,7 +112,7 @@ impl Engine {
         build(ClosedEvent::of(facts, finished), exchange).0
     }
 
-    /// Journals a payload's events and what was answered. The answer does not depend on it.
+    /// Journals a payload's events and the answer. The answer does not depend on it.
     pub(super) fn journal_payload(
         &self,
         closed: Vec<ClosedEvent>,
@@ -130,7 +130,7 @@ impl Engine {
         self.journal_with(records, &DispatchSettings::default())
     }
 
-    /// Writes records to the journal, by the settings of their dispatch.
+    /// Writes records to the journal, using the settings of their dispatch.
     pub fn journal_with(
         &self,
         records: Vec<Record>,
@@ -150,7 +150,7 @@ impl Engine {
         if journal.append(records)? == AppendResult::AndClosedOne {
             // If it cannot be done now, the process that closes the next segment does it.
             let _ = match self.binary() {
-                Some(binary) => detached::launch_keeper(binary, &self.places),
+                Some(binary) => detached::launch_retention(binary, &self.places),
                 None => journal.keep(now()).map(drop),
             };
         }

@@ -1,7 +1,7 @@
-//! Payloads that no hook is asked about: refused where a guard is installed.
+//! Refuses payloads that no hook can be asked about, where a guard is installed.
 //!
-//! A payload that was cut off is still decoded as far as it goes. This is for what cannot be read
-//! at all: a guard that did not see a call must not let it pass.
+//! A truncated payload is still decoded as far as possible. This is for what cannot be read at all:
+//! a guard that did not see a call must not let it pass.
 
 use std::io;
 
@@ -34,7 +34,7 @@ impl Engine {
         event.project_dir.clone_from(&caller.project_dir);
         let roots = self.unpinned(&event, event.project_dir.clone());
         let hooks = self.read_hooks(roots, &event.work_dir, ReadDepth::WhatMayRun);
-        // A program that speaks the open format is told what is wrong with an event, unless it may be
+        // A program that uses the open format is told what is wrong with an event, unless it may be
         // a call.
         let for_tools = host.id() == OpenFormat.id();
         let guarded = hooks.installed.hooks.iter().any(|standing| is_guard(standing, for_tools));
@@ -42,8 +42,8 @@ impl Engine {
         self.refuse_as(host, error, payload, event, guarded)
     }
 
-    /// Refuses a tool call whose event has an unknown name, where a guard of tool calls is installed:
-    /// no guard is due at such an event.
+    /// Refuses a tool call whose event has an unknown name, where a guard of tool calls is
+    /// installed, since no guard is due at such an event.
     pub(super) fn refuse_unknown(
         &self,
         host: &dyn Host,
@@ -90,8 +90,8 @@ impl Engine {
         reply
     }
 
-    /// Refuses a tool call where not a single file could be opened, so that no hook was found, and a
-    /// guard is known to be installed.
+    /// Refuses a tool call where not a single file could be opened, so that no hook was found,
+    /// although a guard is known to be installed.
     pub(super) fn refuse_blind(
         &self,
         host: &dyn Host,
@@ -112,7 +112,7 @@ impl Engine {
     }
 }
 
-/// Tells whether a hook stops what it cannot decide; `for_tools` is for tool calls only.
+/// Returns whether a hook blocks what it cannot decide; `for_tools` restricts this to tool calls.
 fn is_guard(standing: &HookStatus, for_tools: bool) -> bool {
     let hook = &standing.hook;
     let triggers = &hook.definition.triggers;

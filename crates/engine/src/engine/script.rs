@@ -1,4 +1,4 @@
-//! The script of a hook whose turn has come: its environment, its time limit, its start.
+//! Prepares and starts the script of a hook whose turn has come: its environment and time limit.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,10 +13,10 @@ use crate::places::nearest_existing;
 use crate::run::environment::{Inherits, of_guard};
 use crate::run::{ProcessCommand, ProcessRunner, detached};
 
-/// A longer value would keep a script from being started at all.
+/// A longer value would keep a script from starting at all.
 const VARIABLE_LIMIT: usize = 4 * 1024;
 
-/// A hook's process that is about to be started.
+/// A hook's process, ready to be started.
 #[derive(Debug)]
 pub struct PreparedScript {
     command: ProcessCommand,
@@ -32,7 +32,7 @@ impl PreparedScript {
 }
 
 impl Engine {
-    /// Makes the command of a hook whose turn has come.
+    /// Builds the command of a hook whose turn has come.
     fn command(&self, due: &DueHook<'_>, more: &[(OsString, OsString)]) -> Option<ProcessCommand> {
         let DueHook { hook, event, spelling } = due;
         let entry = hook.entry.as_ref()?;
@@ -63,7 +63,7 @@ impl Engine {
         Some(ProcessCommand::new(entry, work_dir, inherits, environment))
     }
 
-    /// Makes a hook whose turn has come ready to be started, for a driver that does it itself.
+    /// Prepares a hook whose turn has come, for a driver that starts it itself.
     pub fn prepare(
         &self,
         due: &DueHook<'_>,

@@ -1,5 +1,5 @@
-//! What an event does to its session, and the session to it: turns and steps are counted, and guards
-//! that the session began with still count.
+//! Applies an event to its session and the session to the event: counts turns and steps, and keeps
+//! the guards that the session began with in effect.
 
 use std::io;
 use std::path::Path;
@@ -61,7 +61,7 @@ impl Engine {
             return;
         }
         if hooks.is_by_index() {
-            // What one of them changes, another hook may match: all of them are needed.
+            // What one of them changes, another hook may match, so all of them are needed.
             let installed = self.all_hooks(hooks, event);
             hooks.replace(installed);
         }
@@ -78,8 +78,8 @@ impl Engine {
         }
     }
 
-    /// Tells whether guards may have a say in an event that are not among what it meets: as its
-    /// session remembers them.
+    /// Returns whether guards may decide on an event that are not among the hooks it triggers:
+    /// those its session remembers.
     pub(super) fn may_be_remembered(&self, event: &Event, hooks: &EventHooks) -> bool {
         let (Some(session), Some(state)) = (self.session(event), &self.places.state) else {
             return false;
@@ -92,14 +92,14 @@ impl Engine {
     }
 }
 
-/// Remembers what an event tells about its session, and fills in what only we can count.
+/// Remembers what an event says about its session, and fills in what only we can count.
 pub(super) fn remember(
     session: &Session,
     event: &mut Event,
     counted: &mut Object,
     state: Option<&Path>,
 ) -> io::Result<()> {
-    // A blocked stop that the host sends back as a prompt is not a person's prompt. Anybody can end
+    // A blocked stop that the host sends back as a prompt is not a person's prompt. Anyone can end
     // a prompt with our mark, so the id must be one by which this session blocked a stop.
     if event.kind == EventKind::BeforeAgent
         && event.repeats.as_deref().is_some_and(|id| session.has_blocked_stop(id))

@@ -1,4 +1,4 @@
-//! The stop cap: a gate that blocks too often in one turn lets go.
+//! The stop cap: a gate that blocks too often in one turn is overridden.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use anyhook_model::{RecordId, Verdict};
 
 use crate::session::Session;
 
-/// Lets a stop pass that was blocked too often in this turn; counts it otherwise.
+/// Lets a stop pass that was blocked too often in this turn; otherwise counts it.
 pub(super) fn cap_stop(
     verdict: &mut Verdict,
     session: Option<&Session>,

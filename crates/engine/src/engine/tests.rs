@@ -1,4 +1,4 @@
-//! Dispatches in-process, with hooks on the disk and a journal.
+//! In-process dispatch tests, with hooks on disk and a journal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::approval::Approver;
 use crate::journal::Journal;
 use crate::places::Places;
 
-/// The open format, of a host that cannot ask a person.
+/// The open format, for a host that cannot ask a person.
 struct CannotAsk;
 
 impl Host for CannotAsk {

@@ -1,14 +1,14 @@
-//! Backslashes in double quotes, as authors of hooks mean them.
+//! Doubles backslashes in double-quoted YAML, so that escapes mean what authors of hooks intend.
 //!
 //! The specifications' own examples write `pattern: "\.(py|js|ts)$"`, which strict YAML rejects,
 //! and `"\brm\b"` is a backspace in YAML. So before YAML sees the text, backslashes in double
-//! quotes are doubled: in `tool` and `pattern` all but `\\` and `\"`, elsewhere those that begin no
-//! escape YAML knows.
+//! quotes are doubled: in `tool` and `pattern` all but `\\` and `\"`, elsewhere those that do not
+//! begin an escape YAML knows.
 
 /// The text with backslashes doubled.
 pub(super) struct DoubledBackslashes {
     pub text: String,
-    /// Where a backslash was put in, in characters of `text`, ascending.
+    /// Where a backslash was inserted, in characters of `text`, ascending.
     pub insertions: Vec<usize>,
     /// Unknown escapes outside `tool` and `pattern`, in characters of the original.
     pub odd: Vec<usize>,
@@ -207,7 +207,7 @@ impl Scanner {
         self.after_scalar(&text);
     }
 
-    /// Tells whether an escape YAML knows starts here.
+    /// Returns whether an escape YAML knows starts here.
     fn known_escape(&self) -> bool {
         let digits = match self.peek(1) {
             Some(

@@ -1,7 +1,8 @@
-//! The front matter of a HOOK.md: where it begins and ends, and its YAML as a tree with places.
+//! The front matter of a HOOK.md: finds where it begins and ends, and parses its YAML into a tree
+//! with positions.
 //!
-//! Tolerant where the specifications' own examples need it (see `escapes`); what it cannot read
-//! is a [`Unreadable`] with its place. Reading the tree as a hook is the business of
+//! Tolerant where the specifications' own examples need it (see `escapes`); what it cannot read is
+//! an [`Unreadable`] with its position. Interpreting the tree as a hook is done by
 //! [`crate::definition`].
 
 mod escapes;
@@ -13,10 +14,10 @@ pub use yaml::{YamlNode, YamlValue};
 
 use crate::problem::TextPosition;
 
-/// The front matter must end within so many bytes.
+/// The front matter must end within this many bytes.
 const LIMIT: usize = 256 * 1024;
 
-/// What some editors put before all text.
+/// The byte order mark that some editors put before all text.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// The front matter as a tree.
@@ -24,9 +25,9 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 pub struct FrontMatter {
     /// The document; a mapping in a hook that can be used.
     pub root: YamlNode,
-    /// Escapes in double quotes that YAML does not know and that were read as written.
+    /// Escapes in double quotes that YAML does not know and that were read literally.
     pub odd_escapes: Vec<TextPosition>,
-    /// Whether bytes that are no UTF-8 were replaced.
+    /// Whether bytes that are not UTF-8 were replaced.
     pub lossy: bool,
     head: TextPosition,
     source: FrontMatterText,
@@ -41,14 +42,14 @@ pub struct Unreadable {
     pub place: TextPosition,
 }
 
-/// The text between the two lines `---`, and where it starts in the file.
+/// The text between the two `---` lines, and where it starts in the file.
 #[derive(Debug)]
 struct FrontMatterText {
     text: String,
     /// Bytes and lines of the file before `text`.
     byte_offset: usize,
     line_offset: usize,
-    /// Places (in characters of what YAML was given) where a backslash was put in.
+    /// Positions (in characters of the text given to YAML) where a backslash was inserted.
     insertions: Vec<usize>,
 }
 
@@ -76,26 +77,26 @@ impl FrontMatter {
         Ok(Self { root, odd_escapes, lossy, head, source })
     }
 
-    /// Returns the place of the line that opens the front matter.
+    /// Returns the position of the line that opens the front matter.
     pub fn head(&self) -> TextPosition {
         self.head
     }
 
-    /// Returns the place of a node in the file.
+    /// Returns the position of a node in the file.
     pub fn place(&self, node: &YamlNode) -> TextPosition {
         self.source.place(node.start, node.end)
     }
 }
 
 impl FrontMatterText {
-    /// Returns the place of a range of characters of what YAML was given.
+    /// Returns the position of a range of characters of the text given to YAML.
     fn place(&self, start: usize, end: usize) -> TextPosition {
         let original =
             |at: usize| at - self.insertions.partition_point(|insertion| *insertion < at);
         self.place_of_original(original(start), original(end))
     }
 
-    /// Returns the place of a range of characters of the text.
+    /// Returns the position of a range of characters of the original text.
     fn place_of_original(&self, start: usize, end: usize) -> TextPosition {
         let byte_of =
             |at: usize| self.text.char_indices().nth(at).map_or(self.text.len(), |(byte, _)| byte);
@@ -110,7 +111,7 @@ impl FrontMatterText {
     }
 }
 
-/// The part of a file that is between the two lines `---`.
+/// The part of a file between the two `---` lines.
 struct Block<'file> {
     bytes: &'file [u8],
     /// Bytes and lines of the file before it.
@@ -120,7 +121,7 @@ struct Block<'file> {
     head: TextPosition,
 }
 
-/// Returns the bytes between the two lines `---`. Blank lines before the first are fine.
+/// Returns the bytes between the two `---` lines. Blank lines before the first are fine.
 fn block(file: &[u8]) -> Result<Block<'_>, Unreadable> {
     let unreadable = |message: &str, line: usize, start: usize| Unreadable {
         message: message.to_owned(),

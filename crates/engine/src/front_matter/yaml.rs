@@ -1,14 +1,14 @@
-//! YAML as a tree of nodes that know their place.
+//! Parses YAML into a tree of nodes that know their position.
 
 use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-/// Deepest nesting, and most nodes (aliases counted out), of a front matter.
+/// Limits on the nesting and on the number of nodes (with aliases expanded) of a front matter.
 const NESTING_LIMIT: usize = 64;
 const NODE_LIMIT: usize = 20_000;
 
-/// A value and its place, in characters of what was parsed.
+/// A value and its position, in characters of the parsed text.
 #[derive(Clone, Debug)]
 pub struct YamlNode {
     /// The value.
@@ -36,7 +36,7 @@ pub enum YamlValue {
 }
 
 impl YamlNode {
-    /// Returns the value of a key; of the last one if it is there twice.
+    /// Returns the value of a key; the last one if the key appears twice.
     pub fn get(&self, key: &str) -> Option<&YamlNode> {
         let YamlValue::Mapping(pairs) = &self.value else { return None };
         pairs.iter().rev().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
@@ -50,12 +50,12 @@ impl YamlNode {
         }
     }
 
-    /// Tells whether the value is YAML's null, also when nothing was written.
+    /// Returns whether the value is YAML's null, including when nothing was written.
     pub fn is_null(&self) -> bool {
         matches!(&self.value, YamlValue::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
 
-    /// Returns the value as JSON: plain scalars as what they look like.
+    /// Returns the value as JSON: plain scalars get the type they look like.
     pub fn to_json(&self) -> serde_json::Value {
         match &self.value {
             YamlValue::Scalar { .. } if self.is_null() => serde_json::Value::Null,
@@ -79,13 +79,13 @@ impl YamlNode {
     }
 }
 
-/// Why the text is no YAML we read, and at which character.
+/// Why the text is not YAML we can read, and at which character.
 pub(super) struct YamlError {
     pub message: String,
     pub at: usize,
 }
 
-/// A collection whose end has not come yet.
+/// A collection whose end has not been reached yet.
 struct Open {
     node: YamlNode,
     anchor: usize,

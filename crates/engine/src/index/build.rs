@@ -1,8 +1,9 @@
-//! An index of what the plain way has found.
+//! Builds an index from the hooks that the slow path has read.
 //!
-//! What is watched was looked at after it was read. A change in between would be missed, but for
-//! one thing: an index is made only if the last change to anything watched was a while before the
-//! reading began. Whoever edits hooks waits for nothing by that; the next event makes the index.
+//! Watched files are checked after they were read. A change in between would be missed, except for
+//! one rule: an index is built only if the last change to anything watched was a while before the
+//! reading began. Someone editing hooks waits for nothing because of that; the next event builds
+//! the index.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{CString, OsStr};
@@ -28,13 +29,13 @@ use crate::session_guards::accepted_file;
 use crate::settings::{self, Settings};
 use crate::trust::{TrustPlaces, TrustStore, paths};
 
-/// With more files to look at than this, the plain way is as good.
+/// With more files to check than this, the slow path is as good.
 const MOST_WATCHED: usize = 20_000;
 
-/// So many files of a guard are watched at every event.
+/// At most this many files of a guard are watched at every event.
 const MOST_OF_A_GUARD: usize = 16;
 
-/// What the rest of an index says about a hook, beside what its head says.
+/// What the rest of an index says about a hook, in addition to its head.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Details {
     pub definition: anyhook_model::HookDefinition,
@@ -51,7 +52,7 @@ pub(super) struct Details {
     pub root: Option<PathBuf>,
 }
 
-/// Makes an index; none of what is too odd, or has changed just now.
+/// Builds an index; `None` if something is too unusual, or has changed just now.
 pub fn index(
     places: &Places,
     whose: &IndexKey,
@@ -133,7 +134,7 @@ pub(super) fn kinds<'kind>(kinds: impl Iterator<Item = &'kind EventKind>) -> u32
     kinds.map(kind).fold(0, |all, one| all | one)
 }
 
-/// Returns the bit of an event; none for one that no trigger can name.
+/// Returns the bit of an event; none for an event that no trigger can name.
 pub(super) fn kind(kind: &EventKind) -> u32 {
     EventKind::all().position(|one| one == *kind).map_or(0, |place| 1 << place)
 }
@@ -152,10 +153,11 @@ fn needs(expression: Option<&Expression>, head: &mut Encoder) {
     }
 }
 
-/// Writes a path by the folder it is below, or in full.
+/// Writes a path relative to the folder it is in, or in full.
 fn based(full: &Path, bases: &[(PathBuf, u64)], writer: &mut Encoder) -> Option<()> {
     let known = (0..u8::MAX).zip(bases).find_map(|(place, (base, _))| {
-        // As bytes: what is below a folder was named by it. Anything else is written in full.
+        // Compared as bytes: what is below a folder was named by it. Anything else is written in
+        // full.
         let below = full.as_os_str().as_bytes().strip_prefix(base.as_os_str().as_bytes())?;
         Some((place, Path::new(OsStr::from_bytes(below.strip_prefix(b"/")?))))
     });
@@ -164,7 +166,7 @@ fn based(full: &Path, bases: &[(PathBuf, u64)], writer: &mut Encoder) -> Option<
     path(writer, below)
 }
 
-/// Writes a path with the byte that ends it for the system.
+/// Writes a path with the terminating NUL that the system needs.
 fn path(writer: &mut Encoder, path: &Path) -> Option<()> {
     let text = path.to_str()?;
     if text.contains('\0') {
@@ -176,7 +178,7 @@ fn path(writer: &mut Encoder, path: &Path) -> Option<()> {
     Some(())
 }
 
-/// Returns the settings of the journal; nothing where files could not be read.
+/// Returns the journal settings; nothing where files could not be read.
 fn journal(settings: &Settings) -> String {
     if !settings.problems.is_empty() {
         return String::new();
@@ -203,17 +205,17 @@ fn details(standing: &HookStatus) -> Option<String> {
     serde_json::to_string(&details).ok()
 }
 
-/// Everything that is looked at again at every event.
+/// Everything that is checked again at every event.
 struct WatchedPaths {
     began: SystemTime,
-    /// Folders of hooks, each with its mark: what is in them is looked at from there.
+    /// Folders of hooks, each with its mark: what is in them is checked relative to them.
     bases: Vec<(PathBuf, u64)>,
     always: Encoder,
     count: usize,
 }
 
 impl WatchedPaths {
-    /// Looks at a path; nothing if it changed just now, or cannot be looked at.
+    /// Checks a path; `None` if it changed just now, or cannot be checked.
     fn look(&self, full: &Path, extent: WatchExtent) -> Option<FileStamp> {
         let name = CString::new(full.to_str()?).ok()?;
         let look = FileStamp::at(None, &name).ok()?;
@@ -242,8 +244,7 @@ impl WatchedPaths {
         Some(())
     }
 
-    /// Watches what else a session compares with its beginning: whoever changes it makes another
-    /// index.
+    /// Watches what else a session compares with its beginning: changing it invalidates the index.
     fn session(&mut self, places: &Places) -> Option<()> {
         let Some(state) = &places.state else { return Some(()) };
         self.whole(&accepted_file(state))?;
@@ -256,7 +257,7 @@ impl WatchedPaths {
             files.extend(installation.program);
         }
         for file in files.iter().filter(|file| file.to_str().is_some()) {
-            // Settings that cannot be looked at are the doctor's business.
+            // Settings that cannot be checked are reported by `doctor`.
             if let Some(Errno::ACCESS) = CString::new(file.as_os_str().as_bytes())
                 .ok()
                 .and_then(|path| FileStamp::at(None, &path).err())
@@ -298,7 +299,7 @@ impl WatchedPaths {
             self.hooks_folder(&project.hooks(), installed)?;
             let places = project.trust_places();
             self.tree(&project, &places, &mut seen)?;
-            // Trust is kept by where a folder is and was, and by its repository.
+            // Trust is stored by where a folder is and was, and by its repository.
             for folder in store.iter().flat_map(|store| store.watched(&places)) {
                 if !seen.contains(&folder) {
                     self.whole(&folder)?;
@@ -335,7 +336,7 @@ impl WatchedPaths {
         if let [single] = evidence
             && fs::canonicalize(&dot_git).is_ok_and(|real| real == *single)
         {
-            // Another folder has another `.git`: one look tells both.
+            // Another folder has another `.git`: one check covers both.
             seen.push(single.clone());
             return self.add(&dot_git, WatchExtent::Identity).map(drop);
         }
@@ -353,14 +354,14 @@ impl WatchedPaths {
         Some(())
     }
 
-    /// Watches a folder of hooks, or that there is none.
+    /// Watches a folder of hooks, or that it does not exist.
     fn hooks_folder(&mut self, folder: &Path, installed: &InstalledHooks) -> Option<()> {
         let look = self.look(folder, WatchExtent::Whole)?;
         if !look.is_there() {
             return self.whole(folder).map(drop);
         }
         self.bases.push((folder.to_owned(), look.mark(WatchExtent::Whole)));
-        // What a link leads to may turn from a file, which is no hook, into a folder.
+        // What a link leads to may turn from a file, which is not a hook, into a folder.
         for entry in fs::read_dir(folder).ok()?.flatten() {
             let is_link = entry.file_type().ok()?.is_symlink();
             let path = entry.path();
@@ -372,8 +373,8 @@ impl WatchedPaths {
         Some(())
     }
 
-    /// Watches what a hook is made of: what says whether it is asked at every event, what is run
-    /// when its turn comes. Returns how many of the latter there are.
+    /// Watches what a hook is made of: what decides whether it is asked at every event, and what is
+    /// run when its turn comes. Returns how many of the latter there are.
     fn hook(
         &mut self,
         standing: &HookStatus,
@@ -394,7 +395,8 @@ impl WatchedPaths {
         let file = self.whole(&hook.runs_from.join(HOOK_FILE))?;
         let is_unread = hook.fault().is_some_and(|fault| fault.code == "unreadable");
         if is_unread == file.is_there() {
-            // It came or went just now, or could not be read for a reason that may pass.
+            // It appeared or disappeared just now, or could not be read for a reason that may be
+            // temporary.
             return None;
         }
         match hook.trust {
@@ -409,19 +411,20 @@ impl WatchedPaths {
             }
         }
         if has_namesake || hook.entry.is_none() {
-            // Whether it can run decides who stands, or that it is named as one that cannot.
+            // Whether it can run decides which hook is in effect, or that it is reported as one
+            // that cannot run.
             for path in &later {
                 self.whole(path)?;
             }
             return Some(0);
         }
-        // Other scripts are looked at when their hook is due: a thousand looks at every event would
-        // cost more than all the rest.
+        // Other scripts are checked when their hook is due: a thousand checks at every event would
+        // cost more than everything else.
         if let Some(entry) = hook.entry.as_ref().filter(|_| hook.blocks_on_failure()) {
-            // Without it, it would block; and a session notices if it is another one.
+            // Without it, it would block; and a session notices if it is a different one.
             self.whole(&entry.script)?;
-            // A file that was edited is noticed at the next event, one that was added when the guard
-            // is due: a look at each folder as well would cost half as much again at every event.
+            // An edited file is noticed at the next event, an added one when the guard is due: also
+            // checking each folder would cost half as much again at every event.
             let (folders, mut files) = parts_of_guard(&hook.runs_from, &entry.script);
             later.extend(folders);
             later.extend(files.drain(files.len().min(MOST_OF_A_GUARD)..));
@@ -439,7 +442,7 @@ impl WatchedPaths {
     }
 }
 
-/// Returns the folders of a guard, and its files but for those that are watched anyway.
+/// Returns the folders of a guard, and its files except those that are watched anyway.
 fn parts_of_guard(folder: &Path, script: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let file = folder.join(HOOK_FILE);
     let mut parts = paths(folder).unwrap_or_default();
@@ -447,7 +450,7 @@ fn parts_of_guard(folder: &Path, script: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) 
     parts.into_iter().partition(|path| path.is_dir())
 }
 
-/// Returns what decides which script is started, and how.
+/// Returns the paths that decide which script is started, and how.
 fn looked_at_for_entry(folder: &Path, entry: Option<&EntryPoint>) -> Vec<PathBuf> {
     let scripts = folder.join(SCRIPTS);
     let mut paths = vec![scripts.clone()];

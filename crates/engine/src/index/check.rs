@@ -1,8 +1,8 @@
-//! Whether indexes say what the hooks on the disk say.
+//! Checks whether indexes agree with the hooks on disk.
 //!
-//! An index's checksums tell damage from wholeness, and no more: whoever may write the file may
-//! compute them. So for `doctor` and `verify` every index that would be believed is made a second
-//! time from the hooks themselves, and compared part by part.
+//! An index's checksums detect damage, and nothing more: anyone who may write the file can compute
+//! them. So for `doctor` and `verify` every index that would be used is built a second time from
+//! the hooks themselves, and compared part by part.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,29 +17,29 @@ use crate::places::Places;
 use crate::roots::Roots;
 use crate::settings::Settings;
 
-/// Long enough for everything on the disk to be settled: nothing is written from what is made here.
+/// Long enough for everything on disk to be settled: nothing built here is written.
 const LATER: Duration = Duration::from_secs(3600);
 
-/// An index that would be believed, and is not what the hooks on the disk make.
+/// An index that would be used, but differs from what the hooks on disk produce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disagreement {
     /// The index.
     pub file: PathBuf,
-    /// The folder of the work that it is for.
+    /// The working folder that it is for.
     pub work_dir: PathBuf,
 }
 
 impl Disagreement {
-    /// Removes the index: the next event reads the hooks, and makes another.
+    /// Removes the index: the next event reads the hooks, and builds another.
     pub fn remove(&self) -> std::io::Result<()> {
         fs::remove_file(&self.file)
     }
 }
 
-/// Compares all indexes of this user with the hooks on the disk.
+/// Compares all indexes of this user with the hooks on disk.
 ///
-/// One that cannot be compared, because of what was changed since it was made, is removed: the next
-/// event makes another.
+/// One that cannot be compared, because of changes since it was built, is removed: the next event
+/// builds another.
 pub fn disagreements(places: &Places) -> Vec<Disagreement> {
     let Some(state) = places.state.as_deref() else { return Vec::new() };
     let entries = fs::read_dir(StateDir::new(state).index()).into_iter().flatten().flatten();
@@ -47,14 +47,14 @@ pub fn disagreements(places: &Places) -> Vec<Disagreement> {
     files.sort();
     let whose = files.into_iter().filter_map(|file| whose(places, &file));
     whose
-        // A hook that was edited between the two looks is no disagreement: then the index is not
-        // believed at the second.
+        // A hook that was edited between the two checks is not a disagreement: the index is then
+        // rejected at the second.
         .filter(|whose| !agrees(places, whose) && !agrees(places, whose))
         .map(|whose| Disagreement { file: whose.path, work_dir: whose.work_dir })
         .collect()
 }
 
-/// Finds out for whom an index is; nothing if it is not whole, or not for us.
+/// Returns the key of an index; `None` if it is incomplete, or not for us.
 fn whose(places: &Places, file: &Path) -> Option<IndexKey> {
     let words = read::words(file)?;
     let mut lines = words.lines().skip(2);
@@ -67,12 +67,12 @@ fn whose(places: &Places, file: &Path) -> Option<IndexKey> {
             None => roots.named = Some(line).filter(|line| *line != "?").map(PathBuf::from),
         }
     }
-    // Paths may have lines of their own: then it is for somebody else, as far as we can tell.
+    // Paths may contain line breaks: then, as far as we can tell, it is for someone else.
     IndexKey::new(places, &roots, &work_dir)
         .filter(|whose| whose.words == words && whose.path == file)
 }
 
-/// Tells whether an index is what the hooks make now, or would not be believed anyway.
+/// Returns whether an index is what the hooks produce now, or would not be used anyway.
 fn agrees(places: &Places, whose: &IndexKey) -> bool {
     let Some(index) = read::Index::open(whose).filter(read::Index::is_current) else { return true };
     let installed =
@@ -83,7 +83,7 @@ fn agrees(places: &Places, whose: &IndexKey) -> bool {
         Comparison::Same => true,
         Comparison::Different => false,
         Comparison::Outdated => {
-            // That indexes cannot be removed or written is said by `trouble`.
+            // `trouble` reports that indexes cannot be removed or written.
             let _ = fs::remove_file(&whose.path);
             true
         }

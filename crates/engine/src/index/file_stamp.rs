@@ -1,14 +1,14 @@
-//! Whether a file or folder is still what it was.
+//! File stamps: detect whether a file or folder is still what it was.
 //!
 //! Every event asks the system (`stat`). There is no inotify and no daemon behind it, so an edit
-//! counts at the next event on network disks and in containers, too.
+//! also takes effect at the next event on network disks and in containers.
 //!
-//! The system changes a file's times, size or number whenever its content, its rights or its place
-//! changes, and a folder's whenever something in it comes, goes or is renamed. All of it together is
-//! the file's mark.
+//! The system changes a file's times, size or number whenever its content, permissions or location
+//! change, and a folder's whenever something in it is added, removed or renamed. All of these
+//! together are the file's mark.
 //!
-//! Times are coarse: two changes within one tick of the clock look alike. So a mark counts only if
-//! the last change was a while before it was taken ([`FileStamp::is_settled`]).
+//! Times are coarse: two changes within one clock tick look alike. So a mark counts only if the
+//! last change was a while before it was taken ([`FileStamp::is_settled`]).
 
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
@@ -19,29 +19,30 @@ use rustix::io::Errno;
 
 use super::encoding::checksum;
 
-/// The mark of what is not there.
+/// The mark of something that does not exist.
 pub const ABSENT: u64 = 0;
 
-/// Ticks of the clock by which files get their times are shorter than this.
+/// The clock that sets file times has ticks shorter than this.
 const TICK: Duration = Duration::from_millis(50);
-/// On a disk that keeps whole seconds, or every second one.
+/// The same on a disk that stores whole seconds, or every second one.
 const COARSE_TICK: Duration = Duration::from_millis(2_100);
 
-/// What about it is watched.
+/// How much of a file is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchExtent {
-    /// Everything: content, rights, owner, place.
+    /// Everything: content, permissions, owner, location.
     Whole,
-    /// Only that it is the same thing: a folder in which others come and go.
+    /// Only that it is the same object: a folder in which entries come and go.
     Identity,
 }
 
-/// What was seen of a file or folder.
+/// The observed state of a file or folder.
 #[derive(Clone, Copy, Debug)]
 pub struct FileStamp(Option<Stat>);
 
 impl FileStamp {
-    /// Looks at a path from a folder, through links. An error if it cannot be told.
+    /// Checks a path relative to a folder, following links. An error if its state cannot be
+    /// determined.
     pub fn at(folder: Option<BorrowedFd<'_>>, path: &CStr) -> Result<Self, Errno> {
         match statat(folder.unwrap_or(CWD), path, AtFlags::empty()) {
             Ok(stat) => Ok(Self(Some(stat))),
@@ -50,12 +51,12 @@ impl FileStamp {
         }
     }
 
-    /// Looks at a folder that is open.
+    /// Checks an open folder.
     pub fn of(folder: BorrowedFd<'_>) -> Result<Self, Errno> {
         fstat(folder).map(|stat| Self(Some(stat)))
     }
 
-    /// Tells whether it is there.
+    /// Returns whether it exists.
     pub fn is_there(&self) -> bool {
         self.0.is_some()
     }
@@ -83,7 +84,8 @@ impl FileStamp {
         checksum(bytes.as_flattened()).max(ABSENT + 1)
     }
 
-    /// Tells whether its last change was long enough before a time for the next one to be seen.
+    /// Returns whether its last change was long enough before a time for the next change to be
+    /// detected.
     pub fn is_settled(&self, before: SystemTime) -> bool {
         let Some(stat) = &self.0 else { return true };
         let nanoseconds = |seconds: i128, rest: i128| seconds * 1_000_000_000 + rest;

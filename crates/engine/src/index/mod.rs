@@ -1,22 +1,23 @@
-//! What is installed, ready to be asked: so that an event costs no reading of hooks it does not meet.
+//! The hook index: a cache of the installed hooks, so that an event does not read irrelevant hooks.
 //!
-//! An index is one file below `index/` of the state folder, for the project roots of an event and its
-//! working folder. Whoever finds none, or one that is no longer true, reads the hooks themselves
-//! ([`InstalledHooks::find`], the plain way), answers by that, and writes the index anew for those who
-//! come after: aside and renamed, so that any number of processes may read and write at once.
+//! An index is one file below `index/` of the state folder, for the project roots of an event and
+//! its working folder. A process that finds none, or an outdated one, reads the hooks themselves
+//! ([`InstalledHooks::find`], the slow path), answers from that, and writes the index for later
+//! processes: to a temporary file that is renamed, so that any number of processes may read and
+//! write at once.
 //!
-//! - `watch` tells whether a file or folder is still what it was. Everything that the plain way
-//!   would look at is watched, so an edit takes effect at the very next event.
-//! - `build` makes an index of what the plain way has found, or none where that is too odd to be
-//!   remembered.
-//! - `read` opens one, checks it (its form, its checksum, whose it is, what is watched) and asks
-//!   it who has to do with an event.
+//! - `file_stamp` detects whether a file or folder is still what it was. Everything that the slow
+//!   path would look at is watched, so an edit takes effect at the very next event.
+//! - `build` makes an index of what the slow path has found, or none where that is too unusual to
+//!   be cached.
+//! - `read` opens one, checks it (its format, its checksum, its key, what is watched) and asks it
+//!   which hooks are relevant to an event.
 //! - `check` compares indexes with the hooks themselves, for `doctor` and `verify`.
-//! - `form` is the bytes.
+//! - `encoding` is the binary format.
 //!
-//! An index says nothing that the plain way would not say. Where nobody can have to do with an
-//! event, it names all who were left out, and why; otherwise it gives all hooks of that event in
-//! full, and the rest goes its usual way.
+//! An index never says anything that the slow path would not say. Where no hook can be relevant to
+//! an event, it names all that were left out, and why; otherwise it returns all hooks of that event
+//! in full, and the rest proceeds as usual.
 
 mod build;
 mod check;
@@ -44,27 +45,27 @@ use crate::settings::{JournalSettings, Settings};
 
 pub use check::{Disagreement, disagreements};
 
-/// An index that was not renewed for so long is forgotten; whoever needs it makes it anew.
+/// An index not rebuilt for this long is forgotten; a process that needs it builds it again.
 const FORGET_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
-/// At most so many are forgotten at once: the agent waits.
+/// At most this many are forgotten at once, since the agent is waiting.
 const FORGET_AT_ONCE: usize = 50;
 
-/// What an event meets.
+/// The hooks an event triggers.
 #[derive(Debug)]
 pub struct MatchedHooks {
     /// The hooks.
     pub installed: InstalledHooks,
-    /// How the journal is kept, if the index knows.
+    /// The journal settings, if the index knows them.
     pub journal: Option<JournalSettings>,
-    /// Which index it is: one of other hooks, or of changed ones, has another stamp.
+    /// Identifies the index: one of other hooks, or of changed ones, has another stamp.
     pub stamp: Option<u64>,
 }
 
-/// Finds the hooks that an event meets: by the index if there is one and it is true, else the plain
-/// way.
+/// Finds the hooks that an event triggers: by the index if there is a current one, otherwise by the
+/// slow path.
 ///
-/// The texts of the event's call are collected when they are first needed, unless they are given:
-/// there may be more than the event itself holds.
+/// The texts of the event's call are collected when first needed, unless they are given: there may
+/// be more than the event itself contains.
 pub fn lookup<'event>(
     places: &Places,
     roots: &Roots,
@@ -74,7 +75,7 @@ pub fn lookup<'event>(
     meet_at(places, roots, event, leaves, SystemTime::now())
 }
 
-/// Does what [`lookup`] does; whatever changed a while before `now` is remembered.
+/// Like [`lookup`]; whatever changed a while before `now` is cached.
 fn meet_at<'event>(
     places: &Places,
     roots: &Roots,
@@ -93,9 +94,9 @@ fn meet_at<'event>(
     let settings = Settings::load(places, None);
     let installed = plainly();
     if let Some(state) = places.state.as_deref() {
-        // Without it only an engine that does not answer at all is taken for a yes.
+        // Without it, only an engine that does not answer at all is taken as an approval.
         let _ = guard_marker::follow(state, roots.pinned.as_deref(), &event.work_dir, &installed);
-        // Without it, a hook that cannot be read later blocks at the usual events.
+        // Without it, a hook that cannot be read later blocks at the default events.
         let _ = LastKnown::remember(state, installed.hooks.iter().map(|one| &one.hook));
     }
     let mut stamp = None;
@@ -107,7 +108,7 @@ fn meet_at<'event>(
     MatchedHooks { installed, journal: Some(settings.journal), stamp }
 }
 
-/// Returns the mark of a file: another one once it was changed or replaced.
+/// Returns the mark of a file, which changes when the file is changed or replaced.
 pub(crate) fn mark_of(path: &Path) -> u64 {
     let look = std::ffi::CString::new(path.as_os_str().as_encoded_bytes())
         .ok()
@@ -120,20 +121,20 @@ pub(crate) fn read_bytes(head: &[u8], rest: &[u8], event: &Event) -> Option<Matc
     read::Index::of_bytes(head, rest)?.lookup(event, &OnceCell::new())
 }
 
-/// Tells why no index could be written for a folder, if so.
+/// Returns why no index could be written for a folder, if so.
 pub fn trouble(places: &Places) -> Option<std::io::Error> {
     encoding::try_writing(&StateDir::new(places.state.as_deref()?).index()).err()
 }
 
-/// Forgets some of the indexes that nobody has renewed for a month.
+/// Forgets some of the indexes not rebuilt for a month.
 pub fn forget_old(state: &Path, now: SystemTime) {
     for index in silent_for(&StateDir::new(state).index(), FORGET_AFTER, now).take(FORGET_AT_ONCE) {
-        // Another process may be quicker; then there is nothing left to do.
+        // Another process may have been faster; then there is nothing left to do.
         let _ = fs::remove_file(index);
     }
 }
 
-/// Whose index it is: for whom it was made, in words that stand in it.
+/// The key of an index: what it was built for, in the words stored in it.
 struct IndexKey {
     path: PathBuf,
     words: String,
@@ -142,7 +143,7 @@ struct IndexKey {
 }
 
 impl IndexKey {
-    /// None without a state folder, or with a path that is no text or cannot exist.
+    /// `None` without a state folder, or with a path that is not UTF-8 or cannot exist.
     fn new(places: &Places, roots: &Roots, work_dir: &Path) -> Option<Self> {
         if work_dir.as_os_str().len() >= PATH_LIMIT {
             return None;
@@ -155,7 +156,7 @@ impl IndexKey {
             words.push_str(path.to_str()?);
             words.push('\n');
         }
-        // In most sessions the host names the root that is pinned, under the path it really has.
+        // In most sessions the host names the root that is pinned, under its real path.
         if roots.named != roots.pinned {
             let named = roots.named.as_deref().map_or(Some("?"), Path::to_str)?;
             words.push_str(named);
@@ -166,9 +167,9 @@ impl IndexKey {
             words.push_str(earlier.to_str()?);
             words.push('\n');
         }
-        // What one version makes of a hook, another may not.
+        // Different versions may read the same hook differently.
         words.push_str(concat!("v", env!("CARGO_PKG_VERSION"), "\n"));
-        // What may be run is for each user another thing.
+        // What may be run differs between users.
         words.push_str(&format!("{} {}", geteuid().as_raw(), getegid().as_raw()));
         let path = folder.join(encoding::name(&words));
         Some(Self { path, words, roots: roots.clone(), work_dir: work_dir.to_owned() })

@@ -1,7 +1,7 @@
-//! An index that is there: whether it is true, and whom it names for an event.
+//! Reads an existing index: checks whether it is current, and looks up the hooks for an event.
 //!
-//! It is read, not mapped: the few pages of a head are cheaper to read, and nobody can end a guard
-//! by truncating a file that it has mapped.
+//! It is read, not mapped: the few pages of a head are cheaper to read, and no one can crash a
+//! guard by truncating a file that it has mapped.
 
 use std::cell::OnceCell;
 use std::ffi::CStr;
@@ -25,32 +25,32 @@ use crate::path_forms;
 use crate::plan::{self, DueCheck, NotRunnable};
 use crate::problem::{Problem, Severity};
 
-/// So much is read at first: the head of an index of a dozen hooks, and how long a longer one is.
+/// How much is read first: the head of an index of a dozen hooks, and the length of a longer one.
 const FIRST_READ: usize = 2 * 1024;
-/// An index is no larger.
+/// An index is not larger than this.
 const LARGEST: usize = 256 * 1024 * 1024;
 
-/// An index that was read and is whole, and for whom we are.
+/// An index that was read, is complete, and has our key.
 pub struct Index {
     file: File,
     /// The beginning of the file, with all of the head.
     bytes: Vec<u8>,
-    /// Where the head is in it.
+    /// The range of the head in it.
     head: Range<usize>,
 }
 
-/// How an index compares with one that was made just now.
+/// How an index compares with one that was built just now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// They say the same.
+    /// They are equal.
     Same,
-    /// They differ, and nothing that was edited since explains it.
+    /// They differ, and no edit since explains it.
     Different,
     /// They differ in what is watched, after an edit that is noticed when a hook has its turn.
     Outdated,
 }
 
-/// A hook as the head of an index tells it.
+/// A hook as described in the head of an index.
 #[derive(Clone, Copy)]
 struct Indexed<'head> {
     rest: DetailsSpan,
@@ -68,10 +68,10 @@ struct Indexed<'head> {
     pattern: Need<'head>,
 }
 
-/// So many bytes tell where the rest of a hook stands: two sizes and a mark.
+/// The size of a reference to the rest of a hook: two sizes and a mark.
 const REST_PLACE: usize = 16;
 
-/// Returns for whom an index is; nothing if it is not whole.
+/// Returns the key of an index; `None` if it is incomplete.
 pub fn words(path: &std::path::Path) -> Option<String> {
     let mut bytes = Vec::new();
     io::Read::take(encoding::open(path)?, u64::try_from(LARGEST).ok()?)
@@ -81,7 +81,7 @@ pub fn words(path: &std::path::Path) -> Option<String> {
     Decoder(&bytes[head]).text().map(str::to_owned)
 }
 
-/// Where the rest of a hook stands, and its checksum.
+/// Where the rest of a hook is stored, and its checksum.
 #[derive(Clone, Copy)]
 struct DetailsSpan {
     start: usize,
@@ -98,7 +98,7 @@ enum Need<'head> {
     Exactly(Texts<'head>),
 }
 
-/// Texts that stand one after another.
+/// Texts stored one after another.
 #[derive(Clone, Copy)]
 struct Texts<'head> {
     count: usize,
@@ -151,8 +151,8 @@ impl<'head> Need<'head> {
 }
 
 impl Index {
-    /// Opens the index for somebody: nothing if there is none, or it is not whole, or somebody
-    /// else's, or of another version.
+    /// Opens the index for a key: `None` if there is none, or it is incomplete, has another key, or
+    /// is of another version.
     pub fn open(whose: &IndexKey) -> Option<Self> {
         let file = encoding::open(&whose.path)?;
         let mut bytes = Vec::with_capacity(FIRST_READ);
@@ -168,7 +168,7 @@ impl Index {
         is_ours.then_some(Self { file, bytes, head })
     }
 
-    /// Tells whether all that is watched at every event is what it was: then it is believed.
+    /// Returns whether everything watched at every event is unchanged: then the index is used.
     pub fn is_current(&self) -> bool {
         let mut reader = Decoder(&self.bytes[self.head.clone()]);
         let mut look = || {
@@ -179,9 +179,9 @@ impl Index {
         look().is_some()
     }
 
-    /// Compares what it says with the bytes of another index.
+    /// Compares it with the bytes of another index.
     ///
-    /// A hook whose script was changed since is not compared to its end: before it has its turn, the
+    /// A hook whose script was changed since is not fully compared: before it has its turn, the
     /// hooks are read again.
     pub fn compare(&self, other: &[u8]) -> Comparison {
         self.compare_parts(other).unwrap_or(Comparison::Different)
@@ -216,7 +216,8 @@ impl Index {
         Some(bytes)
     }
 
-    /// Takes bytes for an index whose sums are right: it may say anything, and nothing comes of it.
+    /// Treats bytes as an index with valid checksums: it may say anything, and nothing may go
+    /// wrong.
     pub(super) fn of_bytes(head: &[u8], rest: &[u8]) -> Option<Self> {
         let bytes = encoding::assemble(head, rest)?;
         let mut file = crate::atomic_file::anonymous_temp_file().ok()?;
@@ -225,7 +226,7 @@ impl Index {
         Some(Self { file, bytes, head })
     }
 
-    /// Tells what an event meets; nothing if something has changed.
+    /// Returns what an event triggers; `None` if something has changed.
     pub fn lookup<'event>(
         &self,
         event: &'event Event,
@@ -237,7 +238,7 @@ impl Index {
         let bases = HookFolders::open(&mut reader)?;
         bases.are_as_they_were(&mut reader)?;
         let mut passed = OmittedHooks::default();
-        // Where those who are due stand: they are read again if somebody may run.
+        // Where the due hooks are stored: they are read again if one may run.
         let (mut due, mut mismatches) = (Vec::new(), Vec::new());
         let mut may_somebody_run = false;
         let asked = kind(&event.kind);
@@ -260,7 +261,7 @@ impl Index {
         }
         let mut installed = InstalledHooks { passed, ..InstalledHooks::default() };
         if may_somebody_run {
-            // What one changes, another may match: all of them are needed.
+            // What one changes, another may match, so all of them are needed.
             installed.passed.more_skipped = 0;
             let read = |mut place| Indexed::read(&mut place, &bases, asked);
             let due: Option<Vec<_>> = due.into_iter().map(read).collect();
@@ -271,7 +272,7 @@ impl Index {
         Some(MatchedHooks { installed, journal, stamp: encoding::stamp(&self.bytes) })
     }
 
-    /// Reads hooks in full; nothing if what they would run has changed.
+    /// Reads hooks in full; `None` if what they would run has changed.
     fn in_full(&self, due: &[Indexed<'_>]) -> Option<Vec<HookStatus>> {
         let end = due.iter().map(|hook| hook.rest.start + hook.rest.length).max()?;
         let mut rest = vec![0; Some(end).filter(|end| *end <= LARGEST)?];
@@ -283,7 +284,7 @@ impl Index {
 
 /// The parts of an index, as bytes.
 struct Parts<'bytes> {
-    /// What stands before the hooks.
+    /// Everything before the hooks.
     before: &'bytes [u8],
     hooks: Vec<HookParts<'bytes>>,
 }
@@ -317,9 +318,9 @@ impl<'bytes> Parts<'bytes> {
                 Indexed::read(&mut reader, &bases, 0)?.rest;
             let used = start.0.len() - reader.0.len();
             let rest = rest.get(from..from.checked_add(length)?)?;
-            // A hook in full whose sum is wrong is not believed, whatever it says.
+            // A hook whose checksum is wrong is ignored, whatever it says.
             let rest = if encoding::checksum(rest) == sum { rest } else { &[] };
-            // Where the rest stands, and its sum, is not what it says.
+            // Where the rest is stored, and its checksum, are not part of what the index says.
             hooks.push(HookParts { head: start.0.get(REST_PLACE..used)?, rest });
         }
         Some(Self { before, hooks })
@@ -327,7 +328,7 @@ impl<'bytes> Parts<'bytes> {
 }
 
 impl HookParts<'_> {
-    /// Tells whether something was changed that is looked at when the hook has its turn.
+    /// Returns whether something changed that is checked when the hook has its turn.
     fn is_stale(&self) -> bool {
         let mut reader = Decoder(self.rest);
         reader.raw_text().is_none()
@@ -339,7 +340,7 @@ impl HookParts<'_> {
 struct HookFolders<'head>(Vec<(&'head str, OwnedFd)>);
 
 impl<'head> HookFolders<'head> {
-    /// Opens the folders; nothing if one of them is not what it was.
+    /// Opens the folders; `None` if one of them has changed.
     fn open(reader: &mut Decoder<'head>) -> Option<Self> {
         let mut bases = Vec::new();
         for _ in 0..reader.size()? {
@@ -363,7 +364,7 @@ impl<'head> HookFolders<'head> {
         Some((path, Some(folder.as_fd())))
     }
 
-    /// Looks at all that is watched next in the index; nothing if something is not what it was.
+    /// Checks everything watched next in the index; `None` if something has changed.
     fn are_as_they_were(&self, reader: &mut Decoder<'_>) -> Option<()> {
         for _ in 0..reader.size()? {
             let mark = reader.mark()?;
@@ -378,7 +379,7 @@ impl<'head> HookFolders<'head> {
     }
 }
 
-/// Returns a text that was written as one: its bytes are as they were, by the checksum.
+/// Returns a text that was written as UTF-8: the checksum guarantees that its bytes are unchanged.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -421,7 +422,7 @@ impl<'head> Indexed<'head> {
         Skipped::new(&text(self.name), || self.folder_text(), why)
     }
 
-    /// Returns why the hook's matcher keeps it out, as far as that is certain without compiling.
+    /// Returns why the hook's matcher excludes it, as far as that is certain without compiling.
     fn mismatch<'event>(
         &self,
         event: &'event Event,
@@ -435,7 +436,7 @@ impl<'head> Indexed<'head> {
         let is_named = match self.tool {
             Need::NoExpression => true,
             Need::Nothing => return None,
-            // Outside of ASCII only the expression knows which letters are cases of one.
+            // Outside ASCII, only the expression knows which letters are cases of one another.
             _ if !call.names().all(str::is_ascii) => return None,
             Need::Exactly(names) => {
                 has_name(call, names, |name, text| name.as_bytes().eq_ignore_ascii_case(text))
@@ -457,7 +458,7 @@ impl<'head> Indexed<'head> {
         (!leaves.contains_any(literals.iter())).then_some(SkipReason::Pattern)
     }
 
-    /// Reads the hook in full; nothing if what it would run has changed.
+    /// Reads the hook in full; `None` if what it would run has changed.
     fn in_full(&self, rest: &[u8]) -> Option<HookStatus> {
         let bytes = rest.get(self.rest.start..self.rest.start.checked_add(self.rest.length)?)?;
         if encoding::checksum(bytes) != self.rest.sum {
@@ -486,7 +487,8 @@ impl<'head> Indexed<'head> {
                 runs_from: details.runs_from,
                 entry,
                 trust: if level == Level::Project { Trust::Trusted } else { Trust::NotNeeded },
-                // Who stands where two have one name was settled when the index was built.
+                // Which of two hooks with the same name is in effect was settled when the index was
+                // built.
                 replaces: false,
                 record: None,
                 root: details.root,

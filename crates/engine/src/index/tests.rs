@@ -22,7 +22,8 @@ struct World {
     places: Places,
 }
 
-/// What becomes of an event: who runs, who does not and why, and how many wait for others.
+/// The outcome of an event: which hooks run, which do not and why, and how many are for other
+/// events.
 type Becomes = (Vec<(PathBuf, Option<EntryPoint>, Option<NotRunnable>)>, Vec<Skipped>, usize);
 
 impl World {
@@ -52,7 +53,7 @@ impl World {
         fs::write(path, text).unwrap();
     }
 
-    /// Writes a hook with a script that can be run.
+    /// Writes a hook with an executable script.
     fn hook(&self, folder: &str, more: &str) {
         let name = Path::new(folder).file_name().unwrap().to_str().unwrap();
         let text =
@@ -91,7 +92,7 @@ impl World {
         becomes(&installed, event)
     }
 
-    /// Asks the index, which takes everything for settled.
+    /// Asks the index, treating everything as settled.
     fn by_index(&self, event: &Event) -> Becomes {
         let later = SystemTime::now() + Duration::from_secs(3600);
         let met = meet_at(&self.places, &self.roots(), event, &OnceCell::new(), later);
@@ -111,7 +112,7 @@ impl World {
         files.remove(0)
     }
 
-    /// Waits until the clock by which files get their times has gone on.
+    /// Waits until the clock that sets file times has advanced.
     fn tick(&self) {
         let probe = self.path("state/probe");
         let time = || {
@@ -132,7 +133,7 @@ fn event(work_dir: &Path, kind: EventKind, tool: &str, command: &str) -> Event {
     event
 }
 
-/// Asks all matchers, as if nobody changed the input.
+/// Asks all matchers, as if no hook changed the input.
 fn becomes(installed: &InstalledHooks, event: &Event) -> Becomes {
     let plan = DispatchPlan::new(installed, event);
     let mut others = plan.passed.other_events;
@@ -230,7 +231,7 @@ fn what_changed_just_now_is_not_remembered() {
     }
 }
 
-/// An edit, in words and done.
+/// An edit: its description and the function that makes it.
 type Edit = (&'static str, fn(&World));
 
 /// What a person or a program may do to hooks between two events.
@@ -368,7 +369,7 @@ fn every_edit_takes_effect_at_the_next_event() {
     }
 }
 
-/// A damage, in words and done.
+/// A kind of damage: its description and the function that causes it.
 type Damage = (&'static str, fn(&Path));
 
 #[test]
@@ -437,7 +438,7 @@ fn no_damaged_byte_changes_an_answer() {
         fs::write(&path, &bytes).unwrap();
         for (event, plain) in events.iter().zip(&plain) {
             let root = world.path("project");
-            // Read only: the damage stays for the other event.
+            // Read-only: the damage stays for the other event.
             let whose =
                 IndexKey::new(&world.places, &Roots::of(Some(&root)), &event.work_dir).unwrap();
             if let Some(met) =
@@ -449,7 +450,7 @@ fn no_damaged_byte_changes_an_answer() {
     }
 }
 
-/// An index of another project in the place of ours: nothing of it counts.
+/// An index of another project in place of ours: none of it counts.
 #[test]
 fn a_project_has_its_own_index() {
     let world = World::new();
@@ -508,7 +509,7 @@ fn the_roots_of_an_event_are_all_in_its_index() {
     }
 }
 
-/// A repository that nobody trusts is known by the names of its folders, and by nothing else.
+/// A repository that no one trusts is known by the names of its folders, and by nothing else.
 #[test]
 fn nothing_that_is_not_trusted_is_in_an_index() {
     let world = World::new();
@@ -577,7 +578,7 @@ fn a_poisoned_index_is_found() {
     found[0].remove().unwrap();
     assert_eq!(world.by_index(&harmful), world.plainly(&harmful));
     assert_eq!(disagreements(&world.places), []);
-    // Any byte of the head: it is found, or the index is not believed.
+    // Any byte of the head: the change is detected, or the index is not used.
     let whole = fs::read(&file).unwrap();
     for place in 0..encoding::head_end(&whole).unwrap() - 24 {
         fs::write(&file, poison(&whole, place)).unwrap();
@@ -647,7 +648,7 @@ fn any_hook() -> impl Strategy<Value = (&'static str, String)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// The index says what the plain way says, whatever is installed and whatever happens.
+    /// The index and the slow path agree, whatever is installed and whatever happens.
     #[test]
     fn the_index_and_the_plain_way_agree(
         hooks in prop::collection::vec((any_hook(), 0..6_u8, 0..4_u8), 0..8),
@@ -668,7 +669,7 @@ proptest! {
             for kind in [EventKind::BeforeTool, EventKind::AfterTool, EventKind::SessionStart] {
                 let event = event(&world.path("project/inner"), kind, tool, &command);
                 let plain = world.plainly(&event);
-                // The first makes the index where it can be made, the second asks it.
+                // The first lookup builds the index where possible, the second uses it.
                 prop_assert_eq!(&world.by_index(&event), &plain);
                 prop_assert_eq!(&world.by_index(&event), &plain);
             }

@@ -1,26 +1,26 @@
-//! Calls that ran although they were denied: the host did not heed us.
+//! Detects calls that ran although they were denied: the host ignored us.
 //!
-//! A session's `denied` file warns of them at once. What is here needs nothing but the records, for
-//! `anyhook verify`.
+//! A session's `denied` file allows an immediate warning. This module needs nothing but the
+//! records, for `anyhook verify`.
 //!
-//! A call is known by the host's id of it, and by a digest of tool and input, for hosts and events
-//! without an id; a later call of the same input that nobody denied is another call.
+//! A call is identified by the host's id for it, and by a digest of tool and input, for hosts and
+//! events without an id; a later call with the same input that no one denied is another call.
 
 use std::collections::{HashMap, HashSet};
 
 use anyhook_model::report::RanAnyway;
 use anyhook_model::{EventKind, Record, RecordId};
 
-/// Joins events of tools that ran with earlier denials of the same call.
+/// Matches events of tools that ran with earlier denials of the same call.
 #[derive(Debug, Default)]
 pub struct Denials {
     open: HashMap<CallKey, RecordId>,
-    /// Told already: a patch that ran is several events, and one alarm.
+    /// Already reported: a patch that ran is several events, but one alarm.
     told: HashSet<CallKey>,
     found: Vec<RanAnyway>,
 }
 
-/// The host, the session, and what the call is known by.
+/// The host, the session, and the identity of the call.
 type CallKey = (String, Option<String>, String);
 
 impl Denials {
@@ -32,7 +32,7 @@ impl Denials {
         let keys: Vec<CallKey> = [&record.call, &record.call_digest]
             .into_iter()
             .flatten()
-            // Without a session anybody may have made the same call.
+            // Without a session anyone may have made the same call.
             .filter(|call| !is_digest(call) || record.session.is_some())
             .map(|call| (record.host.clone(), record.session.clone(), call.clone()))
             .collect();
@@ -69,10 +69,10 @@ impl Denials {
     }
 }
 
-/// What a digest that stands for a call begins with.
+/// The prefix of a digest that identifies a call.
 pub const DIGEST: &str = "sha256:";
 
-/// Tells whether a call is known by its input alone.
+/// Returns whether a call is identified by its input alone.
 pub fn is_digest(call: &str) -> bool {
     call.starts_with(DIGEST)
 }
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(found(&[denied, failed]), [], "some hosts report a denied call as failed");
     }
 
-    /// Claude Code's permission requests have no id; what ran has one.
+    /// Claude Code's permission requests have no id; the calls that ran have one.
     #[test]
     fn a_denial_without_an_id_is_joined_by_the_input() {
         use EventKind::{AfterTool, BeforeTool, PermissionRequest};

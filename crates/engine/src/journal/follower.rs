@@ -1,8 +1,8 @@
-//! Followers: whoever reads the journal as it grows, and must not miss anything.
+//! Journal followers: readers that follow the journal as it grows and must not miss anything.
 //!
-//! A follower's position is in a small file. Nothing from there on is dropped by the
-//! [retention](super::retention), until the follower has gone on; one that only lives as long as its
-//! process counts no more when the process is gone.
+//! A follower's position is in a small file. [Retention](super::retention) drops nothing after that
+//! position until the follower has advanced; a follower that is bound to a process no longer counts
+//! when the process is gone.
 
 use std::fs;
 use std::io;
@@ -19,22 +19,22 @@ use crate::regular_file::read_regular_up_to;
 
 /// The folder of the positions.
 const FOLDER: &str = "followers";
-/// A bookmark that is longer is not one of ours.
+/// A longer bookmark is not one of ours.
 const BOOKMARK_LIMIT: u64 = 64 * 1024;
 
 /// How far a follower has read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bookmark {
-    /// Where it goes on; none if it has not read anything yet.
+    /// Where it resumes; `None` if it has not read anything yet.
     pub position: Option<JournalPosition>,
-    /// The process it lives in, if it ends with it.
+    /// The process it is bound to, if it ends with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
-    /// When it last went on.
+    /// When it last advanced.
     pub at: Timestamp,
 }
 
-/// A reader that the journal keeps everything for until it has read it.
+/// A reader for which the journal keeps everything until it has been read.
 #[derive(Debug)]
 pub struct Follower {
     reader: JournalReader,
@@ -43,7 +43,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Goes on where the follower of that name was; a new one begins with the oldest record.
+    /// Resumes where the follower of that name was; a new one begins with the oldest record.
     pub fn named(journal: &Journal, name: &str) -> io::Result<Self> {
         let file = journal.folder().join(FOLDER).join(name);
         let position = match read_regular_up_to(&file, BOOKMARK_LIMIT) {
@@ -57,7 +57,7 @@ impl Follower {
         Ok(follower)
     }
 
-    /// Makes a follower of a name that reads on where `reader` is, wherever it was before.
+    /// Makes a named follower that continues where `reader` is, wherever it was before.
     pub fn named_at(journal: &Journal, name: &str, reader: JournalReader) -> io::Result<Self> {
         let file = journal.folder().join(FOLDER).join(name);
         let follower = Self { reader, file, process: None };
@@ -65,7 +65,7 @@ impl Follower {
         Ok(follower)
     }
 
-    /// Makes a follower of a reader that counts as long as this process lives.
+    /// Makes a follower from a reader; it counts as long as this process lives.
     pub fn of_this_process(journal: &Journal, reader: JournalReader) -> io::Result<Self> {
         let process = std::process::id();
         let file = journal.folder().join(FOLDER).join(format!("process-{process}"));
@@ -76,22 +76,23 @@ impl Follower {
 
     /// Calls `take` with every record since the last call.
     ///
-    /// [`Self::remember`] then says that they need not come again.
+    /// [`Self::remember`] then marks them as read.
     pub fn read_on(&mut self, take: &mut dyn FnMut(Record)) -> io::Result<()> {
         self.reader.read_on(take)
     }
 
-    /// Calls `take` with the next records, `limit` lines at most. Tells whether there may be more.
+    /// Calls `take` with the next records, at most `limit` lines. Returns whether there may be
+    /// more.
     pub fn read_some(&mut self, limit: usize, take: &mut dyn FnMut(Record)) -> io::Result<bool> {
         self.reader.read_some(limit, take)
     }
 
-    /// Returns where it reads on.
+    /// Returns where it continues.
     pub fn position(&self) -> Option<&JournalPosition> {
         self.reader.position()
     }
 
-    /// Returns how many lines were no records.
+    /// Returns how many lines were not records.
     pub fn damaged(&self) -> usize {
         self.reader.damaged()
     }
@@ -114,7 +115,7 @@ impl Follower {
 impl Drop for Follower {
     fn drop(&mut self) {
         if self.process.is_some() {
-            // If it stays, the end of the process says the same.
+            // If the file stays, the end of the process has the same effect.
             let _ = fs::remove_file(&self.file);
         }
     }
@@ -137,7 +138,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<(String, Bookmark)>> {
         let Ok(text) = read_regular_up_to(&entry.path(), BOOKMARK_LIMIT) else { continue };
         let bookmark = match serde_json::from_slice::<Bookmark>(&text) {
             Ok(bookmark) => bookmark,
-            // Whoever it is has read nothing for certain.
+            // It is safest to assume that this follower has read nothing.
             Err(_) => Bookmark { position: None, process: None, at: Timestamp::UNIX_EPOCH },
         };
         if bookmark.process.is_some_and(|process| !is_alive(process)) {
@@ -152,6 +153,6 @@ pub fn list(folder: &Path) -> io::Result<Vec<(String, Bookmark)>> {
 
 fn is_alive(process: u32) -> bool {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-    // Another user's process is alive, too.
+    // Another user's process counts as alive, too.
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }

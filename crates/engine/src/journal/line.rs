@@ -1,10 +1,11 @@
-//! One record as one line: secrets out, long texts aside, a checksum at the end.
+//! Encodes one record as one journal line: secrets removed, long texts stored separately, a
+//! checksum at the end.
 //!
 //! A line is a JSON object whose last member is `sum`, the CRC-32C of all bytes before it. A line
 //! without it, or one that ends early, was torn by a crash; one whose sum differs was changed.
 //!
-//! A CRC is enough here: it finds what a crash or a disk did, and costs the hook path nothing. What
-//! somebody did on purpose is found by the SHA-256 in a segment's seal.
+//! A CRC is enough here: it detects damage by a crash or a disk, and costs the hook path nothing.
+//! Deliberate changes are detected by the SHA-256 in a segment's seal.
 
 use std::io;
 use std::path::Path;
@@ -15,29 +16,29 @@ use crc::{CRC_32_ISCSI, Crc, Table};
 use super::long_text;
 use crate::redact::redact;
 
-/// A longer line is no record.
+/// A longer line is not a record.
 pub const LINE_LIMIT: u64 = 16 * 1024 * 1024;
 
-/// A table for sixteen bytes at a time: as fast as instructions of the processor, which would first
-/// have to be looked for.
+/// A table for sixteen bytes at a time: as fast as the processor's CRC instructions, which would
+/// first have to be detected.
 static CRC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
-/// What stands between a record and its sum.
+/// The separator between a record and its checksum.
 const SUM: &[u8] = b",\"sum\":\"";
-/// The sum in hexadecimal, and what ends the line.
+/// The checksum in hexadecimal, and what ends the line.
 const SUM_LENGTH: usize = 8;
 const END: &[u8] = b"\"}";
 
-/// Why a line is no record.
+/// Why a line is not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineFault {
-    /// It ends early: a writer was stopped in the middle of it.
+    /// It ends early: a writer was stopped in the middle.
     #[error("it ends early")]
     Torn,
     /// It is not what was written.
     #[error("its checksum differs")]
     Changed,
-    /// It is whole, and nothing this version can read.
+    /// It is complete, but this version cannot read it.
     #[error("it is not a record")]
     NoRecord,
 }
@@ -45,16 +46,17 @@ pub enum LineFault {
 /// A line that was read, without its line break.
 #[derive(Clone, Copy, Debug)]
 pub struct JournalLine<'text> {
-    /// The bytes of the record, complete JSON but for the closing brace where there was a sum.
+    /// The bytes of the record: complete JSON except for the closing brace where there was a
+    /// checksum.
     text: &'text [u8],
     whole: &'text [u8],
 }
 
 /// Writes a record as a line, and its long texts to files below `folder`; with `sync` these are on
-/// the disk when it returns.
+/// disk when it returns.
 pub fn write(mut record: Record, line: &mut Vec<u8>, folder: &Path, sync: bool) -> io::Result<()> {
     let mut kinds = long_text::put_aside(&mut record, folder, sync)?;
-    // Last, and without a tree.
+    // Last, and without a JSON tree.
     let payload = record.payload.take();
     let start = line.len();
     serde_json::to_writer(&mut *line, &record)?;
@@ -79,8 +81,8 @@ pub fn write(mut record: Record, line: &mut Vec<u8>, folder: &Path, sync: bool) 
     Ok(())
 }
 
-/// Ends the JSON object that begins at `start` and lacks its closing brace: with its sum, and a line
-/// break.
+/// Ends the JSON object that begins at `start` and lacks its closing brace: adds its checksum and a
+/// line break.
 pub fn end_with_sum(line: &mut Vec<u8>, start: usize) {
     let sum = CRC.checksum(&line[start..]);
     line.extend_from_slice(SUM);
@@ -103,24 +105,24 @@ impl<'text> JournalLine<'text> {
         Ok(Self { text, whole })
     }
 
-    /// Takes a line of the first form, which has no sum.
+    /// Takes a line of the first format, which has no checksum.
     pub fn of_first_form(whole: &'text [u8]) -> Self {
         Self { text: whole, whole }
     }
 
-    /// Returns the bytes before the sum: a JSON object without its closing brace. All of a line that
-    /// has none.
+    /// Returns the bytes before the checksum: a JSON object without its closing brace. For a line
+    /// without a checksum, all of it.
     pub fn text(&self) -> &'text [u8] {
         self.text
     }
 
-    /// Tells whether some bytes stand in the line: quicker than reading it as a record.
+    /// Returns whether the line contains some bytes: faster than parsing it as a record.
     pub fn contains(&self, bytes: &str) -> bool {
         let bytes = bytes.as_bytes();
         bytes.is_empty() || self.text.windows(bytes.len()).any(|window| window == bytes)
     }
 
-    /// Tells whether the line is of the first form.
+    /// Returns whether the line is of the first format.
     pub fn is_first_form(&self) -> bool {
         self.text.len() == self.whole.len()
     }

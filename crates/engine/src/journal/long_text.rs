@@ -1,5 +1,6 @@
-//! Texts too long for a line: their beginning stays in the record, the whole goes to a file named by
-//! its content, in a folder of the hour, so that old ones go with their segments.
+//! Stores texts too long for a journal line: their beginning stays in the record, the whole text
+//! goes to a file named by its content, in a folder per hour, so that old ones are dropped with
+//! their segments.
 
 use std::fs;
 use std::io;
@@ -20,24 +21,24 @@ use crate::summary::SUMMARY_LIMIT;
 /// The folder of the files.
 pub(super) const FOLDER: &str = "long";
 
-/// Names and paths are kept to this length.
+/// Names and paths are cut to this length.
 const NAME_LIMIT: usize = 1024;
-/// So much of a text stays in the line, or less if there are very many.
+/// This much of a text stays in the line, or less if there are very many texts.
 const TEXT_LIMIT: usize = 4 * 1024;
 const TEXT_LEAST: usize = 256;
 const TEXTS_TOGETHER: usize = 1024 * 1024;
 /// A payload up to this length stays in the line.
 const PAYLOAD_LIMIT: usize = 32 * 1024;
-/// So many hooks that were left out are named.
+/// At most this many skipped hooks are named.
 const SKIPPED_LIMIT: usize = 200;
 
-/// A long text that cannot be had any more.
+/// A long text that is no longer available.
 #[derive(Debug, thiserror::Error)]
 pub enum LongTextError {
     /// The file cannot be read.
     #[error("the text of {at} cannot be read from `{}`: {error}", path.display())]
     Unreadable {
-        /// Where in the record the text stands.
+        /// Where the text is in the record.
         at: String,
         /// The file.
         path: PathBuf,
@@ -47,14 +48,14 @@ pub enum LongTextError {
     /// The file is not what was written.
     #[error("the text of {at} in `{}` was altered", path.display())]
     Changed {
-        /// Where in the record the text stands.
+        /// Where the text is in the record.
         at: String,
         /// The file.
         path: PathBuf,
     },
 }
 
-/// Cuts what is long, after taking secrets out of it. Returns the kinds of secrets.
+/// Cuts long texts, after removing secrets from them. Returns the kinds of secrets.
 pub(super) fn put_aside(
     record: &mut Record,
     folder: &Path,
@@ -66,7 +67,7 @@ pub(super) fn put_aside(
     let mut shelf =
         LongTextStore { folder, at: record.at, limit, sync, kept: Vec::new(), kinds: Vec::new() };
     if let Some(about) = &mut record.about {
-        // First the secrets: a cut might leave the half of one that nothing recognises.
+        // Secrets first: a cut might leave half of one, which nothing recognises.
         shelf.redact(about);
         *about = shorten(about, SUMMARY_LIMIT);
     }
@@ -86,7 +87,7 @@ pub(super) fn put_aside(
         shelf.optional(&at("failure"), run.failure.as_mut())?;
     }
     let verdict = &mut record.verdict;
-    // The same as `input`, in other words.
+    // The same as `input`, in the host's form.
     verdict.native_input = None;
     shelf.object("/verdict/modified_input", verdict.input.as_mut())?;
     shelf.optional("/verdict/reason", verdict.reason.as_mut())?;
@@ -105,7 +106,7 @@ pub(super) fn put_aside(
     Ok(shelf.kinds)
 }
 
-/// Cuts names and paths, which nobody needs in full when they are this long.
+/// Cuts names and paths, which no one needs in full when they are this long.
 fn cut_names(record: &mut Record) {
     let cut = |text: &mut String| {
         if text.len() > NAME_LIMIT {
@@ -128,7 +129,7 @@ fn cut_names(record: &mut Record) {
     record.skipped.truncate(SKIPPED_LIMIT);
 }
 
-/// Where the long texts of one record go.
+/// Where the long texts of one record are stored.
 struct LongTextStore<'journal> {
     folder: &'journal Path,
     at: Timestamp,
@@ -146,7 +147,7 @@ impl LongTextStore<'_> {
         }
     }
 
-    /// Cuts a text of which the beginning is enough.
+    /// Cuts a text whose beginning is enough.
     fn short(&mut self, text: &mut String) {
         if text.len() > self.limit {
             self.redact(text);
@@ -166,7 +167,7 @@ impl LongTextStore<'_> {
         Ok(())
     }
 
-    /// Keeps a long object, and leaves the beginnings of some of its values.
+    /// Stores a long object, and leaves the beginnings of some of its values.
     fn object(&mut self, at: &str, object: Option<&mut Object>) -> io::Result<()> {
         let Some(object) = object else { return Ok(()) };
         let text = to_spaced(object);
@@ -174,7 +175,7 @@ impl LongTextStore<'_> {
             return Ok(());
         }
         let whole = self.keep(at, text)?;
-        // From the text without secrets, unless taking them out has spoilt it.
+        // From the text without secrets, unless removing them has broken the JSON.
         let clean: Object = serde_json::from_str(&whole).unwrap_or_default();
         *object = clean
             .into_iter()
@@ -187,7 +188,7 @@ impl LongTextStore<'_> {
         Ok(())
     }
 
-    /// Takes the secrets out of a text and writes it to its file. Returns what was written.
+    /// Removes the secrets from a text and writes it to its file. Returns what was written.
     fn keep(&mut self, at: &str, mut text: String) -> io::Result<String> {
         self.redact(&mut text);
         let sha256 = hex(&digest::sha256(text.as_bytes()));
@@ -198,15 +199,15 @@ impl LongTextStore<'_> {
     }
 }
 
-/// Writes a file that is complete from the moment it can be seen.
+/// Writes a file atomically: it is complete from the moment it is visible.
 fn write_once(folder: &Path, name: &str, bytes: &[u8], sync: bool) -> io::Result<()> {
     let path = folder.join(name);
-    // One of another length is what a power cut has left.
+    // A file of another length was left by a power cut.
     if fs::metadata(&path).is_ok_and(|known| known.len() == bytes.len() as u64) {
         return Ok(());
     }
     AtomicFile::new(&path).synced(sync).replace_in(bytes, || {
-        // The journal's folder, the one of long texts, the hour's.
+        // The journal's folder, the folder of long texts, and the hour's.
         for above in [folder.ancestors().nth(2), folder.parent(), Some(folder)] {
             above.map_or(Ok(()), make_folder)?;
         }
@@ -214,7 +215,7 @@ fn write_once(folder: &Path, name: &str, bytes: &[u8], sync: bool) -> io::Result
     })
 }
 
-/// Returns the folder for the long texts of a record of that time.
+/// Returns the folder for the long texts of a record from that time.
 pub(super) fn hour_folder(folder: &Path, at: Timestamp) -> PathBuf {
     let text = at.to_string();
     folder.join(FOLDER).join(text.get(..13).unwrap_or("undated"))
@@ -239,7 +240,7 @@ pub(super) fn read(
     String::from_utf8(bytes).map_err(|_| LongTextError::Changed { at: at(), path })
 }
 
-/// Puts the long texts back to where they were cut.
+/// Puts the long texts back where they were cut.
 pub(super) fn restore(mut record: Record, folder: &Path) -> Result<Record, LongTextError> {
     let kept = std::mem::take(&mut record.long);
     if kept.is_empty() {
@@ -344,7 +345,7 @@ mod tests {
             let text = format!("{}{token}{}", " ".repeat(place), " ".repeat(5000));
             let mut cut = record(&text, &json!({"command": text}));
             cut.about = Some(text.clone());
-            // What stays in the line as it is is redacted with the line.
+            // What stays in the line is redacted with the line.
             cut.payload = None;
             let kinds = put_aside(&mut cut, scratch.path(), false).unwrap();
             assert!(!kinds.is_empty());

@@ -7,19 +7,20 @@
 //!   seals.jsonl                 the digest of each closed segment, chained
 //!   long/2026-01-31T09/DIGEST   texts too long for a line, by hour and content
 //!   followers/NAME              how far a follower has read
-//!   2025-12-31.jsonl            the first form: a file a day, read but no longer written
+//!   2025-12-31.jsonl            the first format: a file per day, read but no longer written
 //! ```
 //!
-//! - [`line`](mod@line) words a record: no secrets, a checksum at its end; [`long_text`] keeps its long texts.
-//! - [`segment`] appends to the open segment with a single write, which the system keeps whole among
-//!   many writers, and opens the next one by size and by day.
-//! - [`reader`] reads on from any position; what is no record is counted and passed over.
+//! - [`line`](mod@line) encodes a record: no secrets, a checksum at its end; [`long_text`] stores
+//!   its long texts.
+//! - [`segment`] appends to the open segment with a single write, which the system keeps contiguous
+//!   among many writers, and opens the next one by size and by day.
+//! - [`reader`] reads from any position; lines that are not records are counted and skipped.
 //! - [`retention`] seals closed segments and drops the oldest, never one that a [`follower`] still
 //!   needs.
-//! - [`verify`] tells whether all of it is whole; [`denied`] finds calls that ran although they were
-//!   denied.
+//! - [`verify`] checks the integrity of all of it; [`denied`] finds calls that ran although they
+//!   were denied.
 //!
-//! A line torn by a crash or a full disk harms nobody: the next record starts on a line of its own.
+//! A line torn by a crash or a full disk does no harm: the next record starts on a line of its own.
 
 pub mod denied;
 pub mod follower;
@@ -59,7 +60,7 @@ pub struct Journal {
 /// Most records are shorter.
 const USUAL: usize = 4 * 1024;
 
-/// What an append did beside appending.
+/// What an append did besides appending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppendResult {
     /// Nothing.
@@ -69,7 +70,7 @@ pub enum AppendResult {
 }
 
 impl Journal {
-    /// Opens the journal under a state folder, as it is by default. Nothing is written yet.
+    /// Opens the journal under a state folder, with default settings. Nothing is written yet.
     pub fn new(state: &Path) -> Self {
         Self::with(state, JournalSettings::default())
     }
@@ -84,10 +85,10 @@ impl Journal {
         &self.folder
     }
 
-    /// Appends records, all with one write: nobody's record comes between.
+    /// Appends records, all with one write, so that no other record comes between.
     pub fn append(&self, records: Vec<Record>) -> io::Result<AppendResult> {
-        // On a line of its own, always: a writer beside us may be killed in the middle of its record
-        // at any moment, also after we would have looked at how the file ends.
+        // Always on a line of its own: another writer may be killed in the middle of its record at
+        // any moment, even after we would have checked how the file ends.
         let mut lines = Vec::with_capacity(USUAL);
         lines.push(b'\n');
         let mut sync = self.settings.sync == SyncMode::Always;
@@ -98,19 +99,19 @@ impl Journal {
         segment::append(&self.folder, &lines, &self.settings, sync, Timestamp::now())
     }
 
-    /// Begins to read, from the oldest record on.
+    /// Starts reading at the oldest record.
     pub fn reader(&self) -> JournalReader {
         JournalReader::new(self.clone(), None)
     }
 
-    /// Begins to read at a position.
+    /// Starts reading at a position.
     pub fn reader_at(&self, position: JournalPosition) -> JournalReader {
         JournalReader::new(self.clone(), Some(position))
     }
 
-    /// Begins to read at the oldest segment that may hold records of that time or later.
+    /// Starts reading at the oldest segment that may hold records of that time or later.
     ///
-    /// Records before it may come, too: whole segments are left out, nothing less.
+    /// Earlier records may be returned, too: only whole segments are skipped.
     pub fn reader_since(&self, since: Timestamp) -> io::Result<JournalReader> {
         let first = retention::first_since(&self.folder, since)?;
         Ok(JournalReader::new(
@@ -119,12 +120,12 @@ impl Journal {
         ))
     }
 
-    /// Returns the segments, oldest first; files of the first form are the oldest.
+    /// Returns the segments, oldest first; files of the first format are the oldest.
     pub fn segments(&self) -> io::Result<Vec<SegmentName>> {
         segment::list(&self.folder)
     }
 
-    /// Returns how many bytes all segments have together.
+    /// Returns the total size of all segments in bytes.
     pub fn size(&self) -> io::Result<u64> {
         let length = |segment| fs::metadata(self.path(&segment)).map_or(0, |found| found.len());
         Ok(self.segments()?.into_iter().map(length).sum())
@@ -135,12 +136,12 @@ impl Journal {
         long_text::restore(record, &self.folder)
     }
 
-    /// Tells whether a record could be written now; writes none.
+    /// Tests whether a record could be written now; writes none.
     pub fn try_writing(&self) -> io::Result<()> {
         segment::try_writing(&self.folder)
     }
 
-    /// Returns the followers that have something to read and have not gone on since then.
+    /// Returns the followers that have something to read and have not advanced since then.
     pub fn followers_behind(&self, since: Timestamp) -> io::Result<Vec<String>> {
         let open = segment::current(&self.folder);
         let is_behind = |bookmark: &follower::Bookmark| {
@@ -156,12 +157,12 @@ impl Journal {
     }
 }
 
-/// Tells whether a record is worth waiting for the disk: somebody decided something, or failed.
+/// Returns whether a record is worth waiting for the disk: a hook decided something, or failed.
 fn is_decision(record: &Record) -> bool {
     !record.verdict.is_silent() || !record.verdict.failed.is_empty() || record.denied_by.is_some()
 }
 
-/// Makes a folder that nobody else can look into.
+/// Creates a folder that only the owner can access.
 fn make_folder(folder: &Path) -> io::Result<()> {
     if let Some(above) = folder.parent() {
         create_private_dir(above)?;

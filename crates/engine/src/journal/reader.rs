@@ -1,4 +1,4 @@
-//! Reading: every record in the order it was written, from any position, again and again.
+//! Reads the journal: every record in the order it was written, from any position, repeatedly.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
@@ -9,11 +9,11 @@ use super::line::{JournalLine, LINE_LIMIT, LineFault};
 use super::{Journal, JournalPosition, SegmentName, segment};
 use crate::regular_file::open_regular;
 
-/// Reads records in the order they were written; can be asked again for what came since.
+/// Reads records in the order they were written; can be called again for newer ones.
 #[derive(Debug)]
 pub struct JournalReader {
     journal: Journal,
-    /// Where to read on; none before the first segment was found.
+    /// Where to continue; `None` before the first segment was found.
     position: Option<JournalPosition>,
     damaged: usize,
 }
@@ -21,7 +21,7 @@ pub struct JournalReader {
 /// One line that was found, or what is wrong with it.
 #[derive(Debug)]
 pub struct ReadLine<'text> {
-    /// Its number in the segment as far as it was read, from 1.
+    /// Its number among the lines read of the segment, from 1.
     pub number: u64,
     /// The byte it begins at.
     pub offset: u64,
@@ -34,12 +34,12 @@ impl JournalReader {
         Self { journal, position, damaged: 0 }
     }
 
-    /// Returns where the next call reads on.
+    /// Returns where the next call continues.
     pub fn position(&self) -> Option<&JournalPosition> {
         self.position.as_ref()
     }
 
-    /// Returns how many lines were no records.
+    /// Returns how many lines were not records.
     pub fn damaged(&self) -> usize {
         self.damaged
     }
@@ -53,7 +53,8 @@ impl JournalReader {
         })
     }
 
-    /// Calls `take` with the next records, `limit` lines at most. Tells whether there may be more.
+    /// Calls `take` with the next records, at most `limit` lines. Returns whether there may be
+    /// more.
     pub fn read_some(&mut self, limit: usize, take: &mut dyn FnMut(Record)) -> io::Result<bool> {
         let mut left = limit;
         self.read_lines_up_to(&mut left, &mut |line| {
@@ -64,9 +65,9 @@ impl JournalReader {
         Ok(left == 0)
     }
 
-    /// Calls `take` with every whole line written since the last call.
+    /// Calls `take` with every complete line written since the last call.
     ///
-    /// For those who need few of the records: a line can be looked at before it is read as one.
+    /// For callers that need few of the records: a line can be checked before it is parsed as one.
     pub fn read_lines(
         &mut self,
         take: &mut dyn FnMut(JournalLine<'_>) -> Result<(), LineFault>,
@@ -85,18 +86,19 @@ impl JournalReader {
             let segments = self.journal.segments()?;
             let Some(last) = segments.last() else { return Ok(()) };
             let begin = JournalPosition { segment: segments[0].clone(), offset: 0 };
-            // Behind the last there can be none: somebody began a new journal.
+            // A position after the last segment is impossible: someone started a new journal.
             let known = self.position.clone().filter(|position| position.segment <= *last);
             let mut position = known.unwrap_or(begin);
             let next = segments.into_iter().find(|segment| *segment > position.segment);
-            // A file may be there before the link leads to it; until then writers come here.
+            // A file may exist before the link leads to it; until then writers append here.
             let is_open = |next: &SegmentName| {
                 let open = segment::current(self.journal.folder());
                 position.segment.number().is_none() || open.is_none_or(|open| *next <= open)
             };
             let next = next.filter(is_open);
             if next.is_some() && position.segment.number().is_some() {
-                // If it does not settle, its writer hangs: better to miss one than to hang, too.
+                // If it does not settle, its writer hangs: better to miss one record than to hang,
+                // too.
                 segment::settle(&self.journal.path(&position.segment));
             }
             let damaged = &mut self.damaged;
@@ -133,7 +135,7 @@ pub fn read_segment(
     read_segment_up_to(journal, from, &mut all, take)
 }
 
-/// As [`read_segment`], but ends when `left` lines were read, and counts them off.
+/// Like [`read_segment`], but stops when `left` lines were read, and decrements it.
 fn read_segment_up_to(
     journal: &Journal,
     from: &JournalPosition,
@@ -142,11 +144,11 @@ fn read_segment_up_to(
 ) -> io::Result<u64> {
     let mut file = match open_regular(&journal.path(&from.segment), OFlags::RDONLY) {
         Ok(file) => file,
-        // Dropped while we were on our way.
+        // Dropped in the meantime.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(from.offset),
         Err(error) => return Err(error),
     };
-    // One that is shorter than what was read of it is another file of the same name.
+    // A file shorter than what was read of it is another file of the same name.
     let begin = if from.offset <= file.metadata()?.len() { from.offset } else { 0 };
     file.seek(SeekFrom::Start(begin))?;
     let is_first_form = from.segment.number().is_none();
@@ -160,7 +162,8 @@ fn read_segment_up_to(
         }
         number += 1;
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
-        // A writer that meets another at work begins on a line of its own, after an empty one.
+        // A writer that runs concurrently with another begins on a line of its own, after an empty
+        // one.
         if !text.is_empty() {
             let line = if is_first_form {
                 Ok(JournalLine::of_first_form(text))
@@ -176,7 +179,7 @@ fn read_segment_up_to(
 }
 
 impl Journal {
-    /// Calls `take` with every record of one segment. Returns how many lines were no records.
+    /// Calls `take` with every record of one segment. Returns how many lines were not records.
     pub fn read_segment(
         &self,
         segment: &SegmentName,
@@ -191,7 +194,7 @@ impl Journal {
         Ok(damaged)
     }
 
-    /// Begins to read after the last whole line there is.
+    /// Starts reading after the last complete line.
     pub fn reader_at_end(&self) -> io::Result<JournalReader> {
         let Some(segment) = self.segments()?.pop() else { return Ok(self.reader()) };
         let from = JournalPosition { segment: segment.clone(), offset: 0 };

@@ -1,8 +1,9 @@
-//! The keeper: seals closed segments, and drops what is too old or too much.
+//! Journal retention: seals closed segments, and drops what is too old or exceeds the size limit.
 //!
-//! Whoever closes a segment starts one beside the hook path; two at once do no harm. A seal names a
-//! segment's length and digest; `chain` is the digest of the seal before it and of its own text, so
-//! that nothing can be changed, taken out or put in between without all later seals showing it.
+//! The process that closes a segment starts it outside the hook path; two at once do no harm. A
+//! seal names a segment's length and digest; `chain` is the digest of the seal before it and of its
+//! own text, so that nothing can be changed, removed or inserted without all later seals showing
+//! it.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -19,30 +20,30 @@ use super::{Journal, JournalPosition, SegmentName, follower, long_text, make_fol
 use crate::digest::{Hasher, sha256_hex};
 use crate::regular_file::{open_regular, read_regular_up_to};
 
-/// A follower that has not read on for so long holds nothing back any more.
+/// A follower that has not advanced for this long holds nothing back any more.
 const FOLLOWER_PATIENCE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// The file of the seals.
 pub(super) const SEALS: &str = "seals.jsonl";
 
-/// A record may be younger than its segment, and its hour older: so much is kept in between.
+/// A record may be newer than its segment, and its hour older: this margin is kept in between.
 const SLACK: SignedDuration = SignedDuration::from_hours(24);
 /// The same for long texts: no dispatch takes longer.
 const TEXT_SLACK: SignedDuration = SignedDuration::from_hours(2);
 
-/// What is known of a segment that is closed.
+/// What is known about a closed segment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seal {
     /// The segment.
     pub segment: SegmentName,
-    /// Whether this says that it was dropped, by age or for room.
+    /// Whether this records that the segment was dropped, by age or by size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dropped: bool,
     /// When this was written.
     pub at: Timestamp,
     /// Its length.
     pub bytes: u64,
-    /// How many records are in it.
+    /// How many records it contains.
     pub records: u64,
     /// The times of its first and its last record.
     pub first: Option<Timestamp>,
@@ -64,14 +65,14 @@ pub struct Seals {
     pub broken: Option<usize>,
 }
 
-/// What the keeper did.
+/// What a retention run did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RetentionResult {
     /// Segments that were sealed.
     pub sealed: usize,
     /// Segments that were dropped.
     pub dropped: usize,
-    /// Followers that hold on to segments which would otherwise be dropped.
+    /// Followers that hold segments which would otherwise be dropped.
     pub held_by: Vec<String>,
 }
 
@@ -87,7 +88,7 @@ impl Seals {
         let mut chain = String::new();
         for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let Some(line) = line.strip_suffix(b"\n").filter(|line| !line.is_empty()) else {
-                // Torn at the end: the keeper was stopped, and comes again.
+                // Torn at the end: the retention run was interrupted, and will be repeated.
                 continue;
             };
             let seal = JournalLine::of_segment(line)
@@ -101,7 +102,7 @@ impl Seals {
                     chain.clone_from(&seal.chain);
                     seals.lines.push(seal);
                 }
-                // A torn one: it was written again on the next line.
+                // A torn line: it was written again on the next line.
                 None if matches!(
                     JournalLine::of_segment(line),
                     Err(super::line::LineFault::Torn)
@@ -114,7 +115,7 @@ impl Seals {
         Ok(seals)
     }
 
-    /// Returns what is known of each segment that was not dropped, and the names of the dropped.
+    /// Returns what is known about each segment that was not dropped, and the names of the dropped.
     pub fn by_segment(&self) -> HashMap<&SegmentName, &Seal> {
         self.lines.iter().map(|seal| (&seal.segment, seal)).collect()
     }
@@ -125,7 +126,7 @@ impl Seals {
 }
 
 impl Seal {
-    /// Returns the chain value of this seal after another.
+    /// Returns the chain value of this seal following another.
     fn chained(&self, before: &str) -> Option<String> {
         let plain = Self { chain: String::new(), ..self.clone() };
         let text = serde_json::to_string(&plain).ok()?;
@@ -134,9 +135,9 @@ impl Seal {
 }
 
 impl Journal {
-    /// Seals every closed segment, then drops what is too old or too much.
+    /// Seals every closed segment, then drops what is too old or exceeds the size limit.
     ///
-    /// Returns `None` if another process is at it.
+    /// Returns `None` if another process is already doing it.
     pub fn keep(&self, now: Timestamp) -> io::Result<Option<RetentionResult>> {
         make_folder(&self.folder)?;
         let path = self.folder.join(SEALS);
@@ -164,7 +165,7 @@ impl Journal {
                 continue;
             }
             if !segment::settle(&self.path(&segment)) {
-                // Somebody still holds it: the next keeper comes again.
+                // Another process still holds it: the next run will try again.
                 break;
             }
             let seal = self.seal_of(segment, now)?;
@@ -176,7 +177,7 @@ impl Journal {
 
     fn seal_of(&self, segment: SegmentName, now: Timestamp) -> io::Result<Seal> {
         let path = self.path(&segment);
-        // What is sealed shall be there after a power cut, too.
+        // What is sealed must survive a power cut, too.
         open_regular(&path, OFlags::RDONLY)?.sync_all()?;
         let (sha256, bytes) = digest(&path)?;
         let (mut records, mut first, mut last) = (0, None, None);
@@ -189,7 +190,7 @@ impl Journal {
         Ok(Seal { segment, dropped: false, at: now, bytes, records, first, last, sha256, chain })
     }
 
-    /// Drops the oldest segments that are past their time, or for which there is no room.
+    /// Drops the oldest segments that are past their retention time, or exceed the size limit.
     fn drop_old(
         &self,
         seals: &mut Seals,
@@ -197,12 +198,13 @@ impl Journal {
         now: Timestamp,
         kept: &mut RetentionResult,
     ) -> io::Result<()> {
-        // One that has not come for so long will not come.
+        // A follower that has not read for this long is considered gone.
         let gone = now.checked_sub(FOLLOWER_PATIENCE).unwrap_or(Timestamp::MIN);
         let mut followers = follower::list(&self.folder)?;
         followers.retain(|(_, bookmark)| bookmark.position.is_none() || bookmark.at > gone);
         let open = segment::current(&self.folder);
-        // What cannot be dropped must not cost all of the history: half of the room is for that.
+        // What cannot be dropped must not cost all of the history: half of the limit is reserved
+        // for that.
         let fixed = self.fixed_size(open.as_ref())?;
         let most = self.settings.keep_bytes();
         let room = most.saturating_sub(fixed).max(most / 2);
@@ -233,7 +235,7 @@ impl Journal {
             }
             let bytes = fs::metadata(self.path(&segment)).map_or(0, |metadata| metadata.len());
             if let Some(seal) = seal.filter(|seal| !seal.dropped) {
-                // Said before it is done: a missing segment is never unexplained.
+                // Recorded before it is done: a missing segment is never unexplained.
                 add(seals, Seal { dropped: true, at: now, ..seal }, file)?;
             }
             fs::remove_file(self.path(&segment))?;
@@ -243,7 +245,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Returns how much cannot be dropped: the open segment, and long texts it may refer to.
+    /// Returns the size of what cannot be dropped: the open segment, and long texts it may refer
+    /// to.
     fn fixed_size(&self, open: Option<&SegmentName>) -> io::Result<u64> {
         let Some(open) = open else { return Ok(0) };
         let length = fs::metadata(self.path(open)).map_or(0, |open| open.len());
@@ -256,7 +259,7 @@ impl Journal {
         Ok(length + kept.map(|hour| size_below(&hour)).sum::<u64>())
     }
 
-    /// Drops the long texts of hours that no segment knows any more. Returns how much it was.
+    /// Drops the long texts of hours that no segment covers any more. Returns their size.
     fn drop_long_texts(&self, seals: &Seals) -> io::Result<u64> {
         let by_segment = seals.by_segment();
         let Some(oldest) = self.segments()?.into_iter().find(|segment| segment.number().is_some())
@@ -314,16 +317,16 @@ fn before(time: Timestamp, long: SignedDuration) -> Timestamp {
     time.checked_sub(long).unwrap_or(Timestamp::MIN)
 }
 
-/// Returns the end of the day that a segment of the first form is of.
+/// Returns the end of the day that a segment of the first format covers.
 fn day_of(segment: &SegmentName) -> Option<Timestamp> {
     let day = segment.as_str().strip_suffix(".jsonl")?;
     format!("{day}T23:59:59Z").parse().ok()
 }
 
-/// Adds a seal, in its place in the chain.
+/// Appends a seal to the chain.
 fn add(seals: &mut Seals, mut seal: Seal, mut file: &File) -> io::Result<()> {
     seal.chain = seal.chained(seals.chain()).unwrap_or_default();
-    // On a line of its own, whatever a crash has left there.
+    // On a line of its own, whatever a crash left there.
     let mut line = if file.metadata()?.len() > 0 { vec![b'\n'] } else { Vec::new() };
     let start = line.len();
     serde_json::to_writer(&mut line, &seal)?;
@@ -351,7 +354,7 @@ pub(super) fn digest(path: &Path) -> io::Result<(String, u64)> {
     }
 }
 
-/// Returns how many bytes the files below a folder hold.
+/// Returns the total size in bytes of the files below a folder.
 fn size_below(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     entries

@@ -1,14 +1,16 @@
-//! Segments: the files of the journal, and how hundreds of processes append to one of them at once.
+//! Journal segments: the journal's files, and how hundreds of processes append to one of them at
+//! once.
 //!
-//! `current` is a link to the open segment. A writer takes a shared lock on a segment, looks whether
-//! it is still the open one, and appends; writers do not wait for each other. To open the next one is
-//! to change the link. Then there may still be writers in the middle of an append to the segment
-//! before: whoever needs it complete (a reader on its way to the next, the keeper with its seal)
-//! takes the lock alone for a moment (`settle`); all who come later see that the link has changed.
+//! `current` is a link to the open segment. A writer takes a shared lock on a segment, checks that
+//! it is still the open one, and appends; writers do not wait for each other. Opening the next
+//! segment means changing the link. There may still be writers in the middle of an append to the
+//! previous segment: a process that needs it complete (a reader moving to the next, or retention
+//! sealing it) takes the exclusive lock for a moment (`settle`); all later writers see that the
+//! link has changed.
 //!
 //! Segments are never renamed, so that a reader's position stays valid when one closes.
 //!
-//! A lock that does not come in time is done without: a stopped process must not stop everybody's
+//! A lock that is not acquired in time is skipped: a stopped process must not stop everyone's
 //! hooks.
 
 use std::fmt;
@@ -33,26 +35,26 @@ const CURRENT: &str = "current";
 /// How long a lock is waited for.
 const LOCK_PATIENCE: Duration = Duration::from_millis(50);
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
-/// How often a writer looks again for the open segment, at most.
+/// How often a writer retries to find the open segment, at most.
 const OPEN_TRIES: u32 = 50;
 const DAY: i64 = 24 * 3600;
 
-/// A segment's file name. They sort by age: days of the first form, then numbers.
+/// A segment's file name. Names sort by age: days of the first format, then numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SegmentName(String);
 
-/// A place in the journal: everything before it has been read.
+/// A position in the journal: everything before it has been read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct JournalPosition {
     /// The segment.
     pub segment: SegmentName,
-    /// The byte in it.
+    /// The byte offset in it.
     pub offset: u64,
 }
 
 impl SegmentName {
-    /// Reads a file's name as a segment's.
+    /// Parses a file name as a segment's.
     pub fn parse(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".jsonl")?;
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -63,7 +65,7 @@ impl SegmentName {
         (is_number || is_day).then(|| Self(name.to_owned()))
     }
 
-    /// Names the segment of a number.
+    /// Returns the name of the segment with a number.
     pub fn numbered(number: u64) -> Self {
         Self(format!("{number:08}.jsonl"))
     }
@@ -73,7 +75,7 @@ impl SegmentName {
         &self.0
     }
 
-    /// Returns the number; none for a day of the first form.
+    /// Returns the number; `None` for a day of the first format.
     pub fn number(&self) -> Option<u64> {
         self.0.strip_suffix(".jsonl")?.parse().ok()
     }
@@ -101,7 +103,7 @@ impl fmt::Display for SegmentName {
 pub fn list(folder: &Path) -> io::Result<Vec<SegmentName>> {
     let names = names(folder)?;
     if fs::symlink_metadata(folder.join(CURRENT)).is_ok_and(|current| current.is_file()) {
-        // A copy made without links: what should be a segment gets a name of one.
+        // A copy made without links: a file in place of the link is given a segment's name.
         let stray = next_after(&names);
         if fs::rename(folder.join(CURRENT), folder.join(stray.as_str())).is_ok() {
             return self::names(folder);
@@ -110,7 +112,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<SegmentName>> {
     Ok(names)
 }
 
-/// Returns the name of the segment after all these.
+/// Returns the name of the segment that follows all of these.
 fn next_after(names: &[SegmentName]) -> SegmentName {
     SegmentName::numbered(names.iter().filter_map(SegmentName::number).max().unwrap_or(0) + 1)
 }
@@ -134,7 +136,8 @@ pub fn current(folder: &Path) -> Option<SegmentName> {
     SegmentName::parse(fs::read_link(folder.join(CURRENT)).ok()?.to_str()?)
 }
 
-/// Appends lines to the open segment, the first of them empty; opens the next one first if that is due.
+/// Appends lines to the open segment, the first of them empty; first opens the next segment if that
+/// is due.
 pub fn append(
     folder: &Path,
     lines: &[u8],
@@ -148,13 +151,14 @@ pub fn append(
     loop {
         let open = Open::the_current(folder)?;
         if !open.is_current(folder) && tries < OPEN_TRIES {
-            // Somebody opened the next one between our opening and our lock.
+            // Another process opened the next one between our opening and our lock.
             tries += 1;
             continue;
         }
         if may_close && open.is_done(settings, now) {
             may_close = false;
-            // One that cannot be closed, for want of rights or inodes, can still be written.
+            // A segment that cannot be closed, for lack of permissions or inodes, can still be
+            // written.
             if open.close(folder, sync).is_ok_and(|closed| closed) {
                 appended = AppendResult::AndClosedOne;
             }
@@ -168,14 +172,14 @@ pub fn append(
     }
 }
 
-/// Opens the open segment for writing, and makes a file beside it; leaves nothing behind.
+/// Opens the open segment for writing, and creates a file next to it; leaves nothing behind.
 pub(super) fn try_writing(folder: &Path) -> io::Result<()> {
     Open::the_current(folder)?;
-    // On a full disk a file can be made, but not filled.
+    // On a full disk a file can be created, but not filled.
     tempfile::NamedTempFile::new_in(folder)?.write_all(&[b' '; 4096])
 }
 
-/// The open segment, locked as long as this lives.
+/// The open segment, locked for the lifetime of this value.
 struct Open {
     file: File,
     metadata: fs::Metadata,
@@ -200,7 +204,7 @@ impl Open {
     }
 
     fn is_current(&self, folder: &Path) -> bool {
-        // A link to nothing: our file was removed, and the next to come makes it anew.
+        // A dangling link: our file was removed, and the next writer creates it again.
         fs::metadata(folder.join(CURRENT)).is_ok_and(|current| {
             (current.dev(), current.ino()) == (self.metadata.dev(), self.metadata.ino())
         })
@@ -213,7 +217,7 @@ impl Open {
         length >= settings.segment_bytes() || length > 0 && is_of_earlier_day
     }
 
-    /// Opens the next segment, unless somebody else is at it. Returns whether it did.
+    /// Opens the next segment, unless another process is doing so. Returns whether it did.
     fn close(self, folder: &Path, sync: bool) -> io::Result<bool> {
         let only_one = File::open(folder)?;
         if matches!(only_one.try_lock(), Err(fs::TryLockError::WouldBlock))
@@ -221,7 +225,7 @@ impl Open {
         {
             return Ok(false);
         }
-        // First the link, then the file it leads to: a file that no link ever led to would stay empty.
+        // First the link, then its target: a file that no link ever pointed to would stay empty.
         let next = next_after(&list(folder)?);
         let link = folder.join(format!(".current-{:016x}", random_bits()));
         std::os::unix::fs::symlink(next.as_str(), &link)?;
@@ -237,7 +241,7 @@ impl Open {
         loop {
             match (&self.file).write(lines) {
                 Ok(written) if written == lines.len() => return Ok(()),
-                // Never the rest by itself: another record may stand between.
+                // Never the rest by itself: another record may come between.
                 Ok(written) => {
                     return Err(io::Error::new(
                         io::ErrorKind::StorageFull,
@@ -251,13 +255,14 @@ impl Open {
     }
 }
 
-/// Waits a while for a lock. Returns whether it came; a file system without locks has none.
+/// Waits a while for a lock. Returns whether it was acquired; a file system without locks has none.
 fn wait_for_lock(try_lock: impl Fn() -> Result<(), fs::TryLockError>) -> bool {
     let locked = lock_within(LOCK_PATIENCE, LOCK_PAUSE, try_lock);
     !matches!(locked, Err(fs::TryLockError::WouldBlock))
 }
 
-/// Waits until nobody is in the middle of an append to a segment that is no longer the open one.
+/// Waits until no process is in the middle of an append to a segment that is no longer the open
+/// one.
 ///
 /// Returns whether that is certain.
 pub(super) fn settle(path: &Path) -> bool {
@@ -265,10 +270,10 @@ pub(super) fn settle(path: &Path) -> bool {
     open_regular(path, OFlags::RDONLY).map_or(true, |file| wait_for_lock(|| file.try_lock()))
 }
 
-/// Makes the open segment, and all above it that is missing.
+/// Creates the open segment, and any missing parents.
 fn make_current(folder: &Path, link: &Path) -> io::Result<File> {
     make_folder(folder)?;
-    // A folder of the first form may be open to all. That it cannot be closed changes no verdict.
+    // A folder of the first format may be open to all. That it cannot be closed changes no verdict.
     let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
     let name = match current(folder) {
         Some(name) => name,
@@ -276,7 +281,7 @@ fn make_current(folder: &Path, link: &Path) -> io::Result<File> {
             let next = next_after(&list(folder)?);
             match std::os::unix::fs::symlink(next.as_str(), link) {
                 Ok(()) => next,
-                // Somebody was quicker.
+                // Another process was faster.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     current(folder).ok_or_else(|| at(link, &not_a_link()))?
                 }
@@ -291,12 +296,12 @@ fn not_a_link() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "it is not a link to a segment")
 }
 
-/// Names the file an error is about.
+/// Adds the file's path to an error.
 fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
 }
 
-/// Opens a segment for appending, and makes it if it is not there.
+/// Opens a segment for appending, and creates it if it does not exist.
 fn create(path: &Path) -> io::Result<File> {
     open_regular(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
 }
@@ -342,7 +347,7 @@ mod tests {
         assert_eq!(current(scratch.path()), names.last().cloned());
     }
 
-    /// A writer that dies after another has opened the file takes nobody's record with it.
+    /// A writer that dies after another has opened the file destroys no other record.
     #[test]
     fn a_record_is_never_glued_to_a_torn_one() {
         let scratch = tempfile::tempdir().unwrap();

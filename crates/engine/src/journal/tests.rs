@@ -1,4 +1,4 @@
-//! The journal as a whole: what comes back, what a crash leaves, what is sealed, what is dropped.
+//! Tests of the journal as a whole: reading back, crashes, seals, retention.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -58,7 +58,7 @@ fn a_journal_can_be_read_in_portions() {
             if !more {
                 break;
             }
-            // Whoever goes on from the position misses nothing and gets nothing twice.
+            // Resuming from the position misses nothing and returns nothing twice.
             reader = journal.reader_at(reader.position().unwrap().clone());
         }
         assert_eq!(found, expected, "{portion} at a time");
@@ -119,7 +119,7 @@ fn nobody_else_can_read_it() {
     assert_eq!((mode(&hour), mode(&text)), (0o700, 0o600));
 }
 
-/// The last records cut at every byte: what is whole stays, reading and writing go on.
+/// The last records cut at every byte: complete ones survive, and reading and writing continue.
 #[test]
 fn a_crash_at_any_byte_costs_no_whole_record() {
     let state = tempfile::tempdir().unwrap();
@@ -133,13 +133,13 @@ fn a_crash_at_any_byte_costs_no_whole_record() {
         whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
     for cut in 0..whole.len() {
         fs::write(&path, &whole[..cut]).unwrap();
-        // A record is whole once its line break is there.
+        // A record is complete once its line break is there.
         let complete = ends.iter().filter(|end| cut > **end && **end > 0).count();
         assert_eq!(ids(&mut journal.reader()).len(), complete, "cut at {cut}");
         journal.append(vec![record("b")]).unwrap();
         let found = ids(&mut journal.reader());
         assert_eq!(found.last().map(String::as_str), Some("b"), "cut at {cut}");
-        // A cut that took the line break alone left the record whole.
+        // A cut that removed only the line break left the record complete.
         assert!((complete + 1..=complete + 2).contains(&found.len()), "cut at {cut}");
         assert_eq!(problems(&journal), [] as [&str; 0], "cut at {cut}");
     }
@@ -214,7 +214,7 @@ fn a_long_text_that_is_gone_is_found() {
     assert!(problems(&journal)[0].contains("record a: the text of /verdict/reason"));
 }
 
-/// Old and too much: dropped, but not what a follower has not read yet.
+/// Too old and too large: dropped, but not what a follower has not read yet.
 #[test]
 fn what_a_follower_has_not_read_is_kept() {
     let state = tempfile::tempdir().unwrap();
@@ -306,7 +306,7 @@ fn segments_before_a_time_are_not_read() {
     assert_eq!(found.last().map(String::as_str), Some("49"));
 }
 
-/// Somebody removed it all: a follower of the old one reads the new one.
+/// Someone removed it all: a follower of the old one reads the new one.
 #[test]
 fn a_new_journal_is_read_from_its_beginning() {
     let state = tempfile::tempdir().unwrap();
@@ -324,7 +324,7 @@ fn a_new_journal_is_read_from_its_beginning() {
     assert_eq!(ids(&mut reader), ["c0"]);
 }
 
-/// The next file is there, and the link does not lead to it yet: writers still come here.
+/// The next file exists, and the link does not lead to it yet: writers still append here.
 #[test]
 fn a_reader_does_not_leave_before_the_link_does() {
     let state = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Whether the journal is whole: every seal, every record, every long text.
+//! Verifies the integrity of the journal: every seal, every record, every long text.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,7 +14,7 @@ use super::retention::{SEALS, Seals, digest};
 use super::{Journal, JournalPosition, SegmentName, long_text, segment};
 use crate::regular_file::open_regular;
 
-/// Says what is wrong with a whole file.
+/// Reports what is wrong with a whole file.
 fn broken(file: &str, why: impl Into<String>) -> BrokenPlace {
     BrokenPlace { file: file.to_owned(), line: None, offset: None, why: why.into() }
 }
@@ -23,7 +23,7 @@ impl Journal {
     /// Reads all of it; calls `progress` with the bytes read so far.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> io::Result<VerifyReport> {
         let mut verified = VerifyReport::default();
-        // A keeper at work would take segments away under our eyes.
+        // A concurrent retention run would remove segments while we read them.
         let lock = open_regular(&self.folder.join(SEALS), OFlags::RDONLY).ok();
         let _ = lock.as_ref().map(File::lock_shared);
         let seals = Seals::read(&self.folder)?;
@@ -93,7 +93,7 @@ impl Journal {
                     verified.torn += 1;
                     None
                 }
-                // The first form had no sums: a torn line looks like any other.
+                // The first format had no checksums: a torn line looks like any other.
                 Err(LineFault::NoRecord) if name.number().is_none() => {
                     verified.torn += 1;
                     None
@@ -110,7 +110,7 @@ impl Journal {
         })?;
         let length = std::fs::metadata(self.path(name)).map_or(end, |metadata| metadata.len());
         if end < length && Some(name) != open {
-            // Whoever wrote the last line of a closed segment will not complete it.
+            // The writer of the last line of a closed segment will not complete it.
             verified.torn += 1;
         }
         Ok(length)

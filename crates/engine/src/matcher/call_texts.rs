@@ -1,9 +1,9 @@
-//! What the texts of a tool call hold, asked for by many hooks.
+//! The texts of a tool call, searched for the literals of many hooks.
 //!
-//! Most literals are in no text. A table of the neighbouring bytes that occur, made in one pass,
-//! says so after a few looks; only what it cannot exclude is searched. Searching is left to the
-//! standard library: crates that do it faster first ask the processor for what it can do, which
-//! takes longer in a virtual machine than a small event altogether.
+//! Most literals occur in no text. A table of the byte pairs that occur, built in one pass, shows
+//! that after a few lookups; only what it cannot exclude is searched. Searching is left to the
+//! standard library: crates that do it faster first detect the processor's features, which in a
+//! virtual machine takes longer than handling a small event altogether.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -13,7 +13,7 @@ use anyhook_model::ToolCall;
 use anyhook_model::json::{any_leaf, next_escape, unescape};
 use serde_json::Value;
 
-/// From this many bytes on, most pairs of bytes occur, and triples tell more.
+/// From this many bytes on, most byte pairs occur, and triples are more selective.
 const MANY_BYTES: usize = 16 << 10;
 
 /// The texts of a tool call.
@@ -22,9 +22,9 @@ pub struct CallTexts<'call> {
     texts: Vec<Text<'call>>,
     /// How many bytes the texts have together.
     length: usize,
-    /// Whether there are texts that nobody has looked at: then every literal may be there.
+    /// Whether there are texts that were not collected: then every literal may occur.
     may_hold_more: bool,
-    // Made when they are first asked for.
+    // Built when first needed.
     pairs: OnceCell<Pairs>,
     triples: OnceCell<Triples>,
 }
@@ -32,7 +32,7 @@ pub struct CallTexts<'call> {
 /// One text.
 enum Text<'call> {
     Plain(Cow<'call, str>),
-    /// The inside of a JSON string; decoded when it is first looked into.
+    /// The inside of a JSON string; decoded when first searched.
     Escaped {
         raw: &'call str,
         decoded: OnceCell<String>,
@@ -40,8 +40,8 @@ enum Text<'call> {
 }
 
 impl<'call> CallTexts<'call> {
-    /// Collects the texts of a call: every value of its input, in our words and in the host's, and the
-    /// forms of its paths, as far as they were found out.
+    /// Collects the texts of a call: every value of its input, in our form and in the host's, and
+    /// the forms of its paths, as far as they were resolved.
     pub fn of(call: &'call ToolCall) -> Self {
         let mut leaves = Self::default();
         leaves.add_value(&call.input);
@@ -71,9 +71,9 @@ impl<'call> CallTexts<'call> {
         }
     }
 
-    /// Tells whether some text holds one of the literals.
+    /// Returns whether some text contains one of the literals.
     ///
-    /// Literals may come as bytes: most are never looked at as a text.
+    /// Literals may be given as bytes: most are never needed as a text.
     pub fn contains_any(&self, literals: impl IntoIterator<Item: AsRef<[u8]>>) -> bool {
         self.may_hold_more || literals.into_iter().any(|literal| self.contains(literal.as_ref()))
     }
@@ -133,8 +133,8 @@ impl Text<'_> {
     }
 }
 
-/// Which pairs of bytes occur; not all that it says do, but all that do it says. A bit each: small
-/// enough to cost no memory of its own.
+/// A set of byte pairs that occur, with false positives but no false negatives. One bit each: small
+/// enough to need no allocation.
 struct Pairs([u64; 64]);
 
 impl Pairs {
@@ -156,18 +156,18 @@ impl Pairs {
         })
     }
 
-    /// Returns the place of a pair: six bits of each byte tell most letters apart.
+    /// Returns the position of a pair: six bits of each byte tell most letters apart.
     fn place(pair: &[u8]) -> (usize, u64) {
         (usize::from(pair[0] & 0x3f), 1 << (pair[1] & 0x3f))
     }
 }
 
-/// Which triples of bytes occur, of those that start at an even place in a text; not all that it
-/// says do, but all that do it says.
+/// A set of byte triples that occur at even positions in a text, with false positives but no false
+/// negatives.
 struct Triples(Box<[bool]>);
 
 impl Triples {
-    /// How long a literal must be to have a triple at an even place, wherever it starts.
+    /// How long a literal must be to have a triple at an even position, wherever it starts.
     const LEAST: usize = 4;
 
     /// Enough to tell the triples of a long text apart.

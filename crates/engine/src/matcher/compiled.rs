@@ -1,9 +1,9 @@
-//! An expression, made ready when it is needed and as far as it is.
+//! Compiles an expression lazily, and only as far as needed.
 //!
-//! `Regex` makes ready for texts of any length, and for a character of any alphabet: hundreds
-//! of kilobytes of tables for an expression that has a `\s`, automata in both directions, a search
-//! for literals that first asks the processor what it can do, a pool for threads that first asks
-//! the system how many there are. A short text is walked through before that is done.
+//! `Regex` prepares for texts of any length and characters of any alphabet: hundreds of kilobytes
+//! of tables for an expression that has a `\s`, automata in both directions, a literal search that
+//! first detects the processor's features, a pool for threads that first asks the system how many
+//! there are. Walking through a short text is done before that preparation ends.
 
 use std::sync::OnceLock;
 
@@ -15,10 +15,10 @@ use super::walk;
 /// Texts up to this length are short.
 const SHORT: usize = 1024;
 
-/// What has been made of an expression.
+/// The compiled forms of an expression.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compiled {
-    // `None` inside: it cannot be read, or not be compiled.
+    // `None` inside: it cannot be parsed, or not be compiled.
     read: OnceLock<Option<Hir>>,
     compiled: OnceLock<Option<Regex>>,
 }
@@ -36,7 +36,7 @@ impl Compiled {
         regex.as_ref().map(|regex| regex.is_match(text))
     }
 
-    /// Tells whether anything has been made ready.
+    /// Returns whether anything has been compiled.
     pub(super) fn is_ready(&self) -> bool {
         self.read.get().is_some() || self.compiled.get().is_some()
     }

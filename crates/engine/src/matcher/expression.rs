@@ -1,4 +1,4 @@
-//! One regular expression: read at once, compiled when a text may match.
+//! One regular expression: parsed immediately, compiled when a text may match.
 
 use regex::Regex;
 use regex_syntax::hir::Hir;
@@ -7,16 +7,16 @@ use super::compiled::Compiled;
 use super::literals::RequiredLiterals;
 use super::size;
 
-/// How much of a text an expression is about.
+/// How much of a text an expression must match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchExtent {
-    /// All of it, in any case: a tool's name.
+    /// All of it, case-insensitively: a tool's name.
     Whole,
     /// Any part of it: a value of a tool's input.
     Anywhere,
 }
 
-/// A regular expression that is compiled when it is needed.
+/// A lazily compiled regular expression.
 #[derive(Clone, Debug)]
 pub struct Expression {
     text: String,
@@ -26,21 +26,22 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Makes an expression for a whole name, in any case. The error says what is wrong with it.
+    /// Makes an expression for a whole name, case-insensitively. The error says what is wrong with
+    /// it.
     pub fn whole(expression: &str) -> Result<Self, String> {
         if expression.is_ascii()
             && let Some(needs) = RequiredLiterals::of_plain(expression, MatchExtent::Whole)
         {
             return Ok(Self::trusted(any_case(expression, ""), needs, MatchExtent::Whole));
         }
-        // Read alone first: `a)|(b` must not become valid by being put in a group.
+        // Parsed alone first: `a)|(b` must not become valid by being put in a group.
         Sound::read(expression.to_owned())?;
         let (sound, end) = match Sound::read(any_case(expression, "")) {
             Ok(sound) => (sound, ""),
             // In `(?x)` mode the expression may end in a comment, which a newline closes.
             Err(_) => (Sound::read(any_case(expression, "\n"))?, "\n"),
         };
-        // The needs are those of the expression as it is written: few cases, few literals.
+        // The required literals are those of the expression as written: few cases, few literals.
         let sets_flags = expression.contains("(?") && expression.contains('-');
         let written = regex_syntax::parse(&anchored(expression, end)).ok();
         let needs = written
@@ -50,7 +51,7 @@ impl Expression {
         Ok(sound.expression(MatchExtent::Whole, needs))
     }
 
-    /// Makes an expression match further whole names.
+    /// Makes an expression match additional whole names.
     pub fn widen(&mut self, names: &[&str]) {
         if names.is_empty() {
             return;
@@ -64,7 +65,7 @@ impl Expression {
         }
     }
 
-    /// Makes an expression that is searched in a text. The error says what is wrong with it.
+    /// Makes an expression that is searched for in a text. The error says what is wrong with it.
     pub fn anywhere(expression: &str) -> Result<Self, String> {
         if let Some(needs) = RequiredLiterals::of_plain(expression, MatchExtent::Anywhere) {
             return Ok(Self::trusted(expression.to_owned(), needs, MatchExtent::Anywhere));
@@ -74,30 +75,30 @@ impl Expression {
         Ok(sound.expression(MatchExtent::Anywhere, needs))
     }
 
-    /// Makes an expression of the text and the needs of one that was read before.
+    /// Makes an expression from the text and the required literals of one that was parsed before.
     pub fn trusted(text: String, needs: RequiredLiterals, extent: MatchExtent) -> Self {
         Self { text, extent, needs, compiled: Compiled::default() }
     }
 
-    /// Returns what is compiled: for a whole text, with its anchors.
+    /// Returns what is compiled: for a whole text, including its anchors.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns how much of a text it is about.
+    /// Returns how much of a text it must match.
     pub fn extent(&self) -> MatchExtent {
         self.extent
     }
 
-    /// Returns what a text must hold to match.
+    /// Returns what a text must contain to match.
     pub fn needs(&self) -> &RequiredLiterals {
         &self.needs
     }
 
-    /// Tells whether the text matches.
+    /// Returns whether the text matches.
     pub fn is_match(&self, text: &str) -> bool {
         match &self.needs {
-            // Outside of ASCII only the expression knows which letters are cases of one.
+            // Outside ASCII, only the expression knows which letters are cases of one another.
             _ if self.extent == MatchExtent::Whole && !text.is_ascii() => {
                 self.is_match_compiled(text)
             }
@@ -109,7 +110,7 @@ impl Expression {
                 literals.iter().any(is_held) && self.is_match_compiled(text)
             }
             RequiredLiterals::Exactly(literals) => contains_any(text, literals),
-            // Once compiled, the expression finds its literals faster by itself.
+            // Once compiled, the expression itself finds its literals faster.
             RequiredLiterals::AnyOf(literals) if !self.compiled.is_ready() => {
                 contains_any(text, literals) && self.is_match_compiled(text)
             }
@@ -123,7 +124,7 @@ impl Expression {
     }
 
     fn is_match_compiled(&self, text: &str) -> bool {
-        // A guard whose expression got lost is asked rather than left out.
+        // A guard whose expression was lost is asked rather than left out.
         self.compiled.is_match(&self.text, text).unwrap_or(true)
     }
 }
@@ -132,7 +133,7 @@ fn contains_any(text: &str, literals: &[String]) -> bool {
     literals.iter().any(|literal| text.contains(literal.as_str()))
 }
 
-/// Tells whether a name holds a part, in any case.
+/// Returns whether a name contains a part, case-insensitively.
 pub fn holds_in_any_case(name: &str, part: &[u8]) -> bool {
     part.is_empty()
         || name.as_bytes().windows(part.len()).any(|held| held.eq_ignore_ascii_case(part))
@@ -150,12 +151,12 @@ fn any_case(expression: &str, end: &str) -> String {
 struct Sound {
     text: String,
     hir: Hir,
-    /// Given if there was doubt about its size.
+    /// Set if its size was in doubt.
     compiled: Option<Regex>,
 }
 
 impl Sound {
-    /// Reads an expression: refuses what `Regex::new` refuses, with the same words.
+    /// Parses an expression: rejects what `Regex::new` rejects, with the same message.
     fn read(text: String) -> Result<Self, String> {
         let hir = regex_syntax::parse(&text).map_err(|error| last_line(&error.to_string()))?;
         let compiled = if size::is_surely_small(&hir) {

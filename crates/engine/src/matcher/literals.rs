@@ -1,42 +1,42 @@
-//! The literals that a text must hold for an expression to match.
+//! Extracts the literals that a text must contain for an expression to match.
 
 use anyhook_model::truncate::first_bytes;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 use super::expression::MatchExtent;
 
-/// How many literals stand for an expression, at most.
+/// The maximum number of literals that represent an expression.
 const MOST_LITERALS: usize = 128;
 
-/// How many literals come of a sequence of small classes, at most: `(?i)rm` is four.
+/// The maximum number of literals made from a sequence of small classes: `(?i)rm` makes four.
 const MOST_PRODUCTS: usize = 64;
 
-/// How many bytes the literals of an expression have together, at most.
+/// The maximum total length in bytes of the literals of an expression.
 const MOST_BYTES: usize = 4096;
 
-/// How much of a literal is looked for: more would not say more.
+/// How much of a literal is searched for: more would not be more selective.
 const LONGEST_NEED: usize = 32;
 
-/// How many characters a class has that is taken for literals, at most: the cases of a letter.
+/// The maximum number of characters of a class that is expanded to literals: the cases of a letter.
 const LARGEST_CLASS: usize = 4;
 
-/// From this length on, a literal is as telling as a longer one.
+/// From this length on, a literal is as selective as a longer one.
 const TELLING: usize = 4;
 
-/// What a text must hold for an expression to match.
+/// What a text must contain for an expression to match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequiredLiterals {
-    /// The text matches if it is one of these, or holds one, as the expression's extent says; and
-    /// only then.
+    /// The text matches if and only if it is one of these, or contains one, depending on the
+    /// expression's extent.
     Exactly(Vec<String>),
-    /// The text does not match unless it holds one of these.
+    /// The text does not match unless it contains one of these.
     AnyOf(Vec<String>),
     /// Nothing is known: any text may match.
     Nothing,
 }
 
 impl RequiredLiterals {
-    /// Returns the needs of a text that is an expression without anything to read in it.
+    /// Returns the required literals of an expression that contains no regex syntax.
     pub(super) fn of_plain(expression: &str, extent: MatchExtent) -> Option<Self> {
         let is_read = |byte: u8| br"\.+*?()[]{}^$".contains(&byte);
         if expression.len() > MOST_BYTES || expression.bytes().any(is_read) {
@@ -46,7 +46,7 @@ impl RequiredLiterals {
         (literals.len() <= MOST_LITERALS).then(|| Self::Exactly(normal(literals, extent)))
     }
 
-    /// Tells whether all literals are ASCII, so that their cases can be told without an expression.
+    /// Returns whether all literals are ASCII, so that their cases are known without an expression.
     pub(super) fn are_ascii(&self) -> bool {
         match self {
             Self::Exactly(literals) | Self::AnyOf(literals) => {
@@ -56,7 +56,7 @@ impl RequiredLiterals {
         }
     }
 
-    /// Returns the needs of an expression; one for a whole text has its anchors.
+    /// Returns the required literals of an expression; one for a whole text has its anchors.
     pub(super) fn of(hir: &Hir, extent: MatchExtent) -> Self {
         let facts = match (extent, hir.kind()) {
             (MatchExtent::Whole, HirKind::Concat(parts)) => of_concat(without_anchors(parts)),
@@ -74,19 +74,19 @@ impl RequiredLiterals {
     }
 }
 
-/// What is known of the texts that a part of an expression matches.
+/// What is known about the texts that a part of an expression matches.
 #[derive(Default)]
 struct LiteralFacts {
     /// All texts it matches, if they are few.
     texts: Option<Texts>,
-    /// Literals of which each text has one.
+    /// Literals of which each matching text contains one.
     needed: Option<Vec<String>>,
 }
 
 /// All texts that a part of an expression matches.
 struct Texts {
     list: Vec<String>,
-    /// Whether each of them matches wherever it stands: an anchor, for one, also asks where.
+    /// Whether each of them matches at any position: an anchor, for example, also depends on it.
     sure: bool,
 }
 
@@ -99,7 +99,7 @@ impl Texts {
         self.list.len() <= most && self.list.iter().map(String::len).sum::<usize>() <= MOST_BYTES
     }
 
-    /// Returns each of these texts followed by each of those, if they are few.
+    /// Returns each of these texts followed by each of the next, if they are few.
     fn followed_by(&self, next: &Self) -> Option<Self> {
         let most = if next.list.len() == 1 { MOST_LITERALS } else { MOST_PRODUCTS };
         if self.list.len().saturating_mul(next.list.len()) > most {
@@ -126,7 +126,7 @@ impl From<Texts> for LiteralFacts {
 }
 
 impl LiteralFacts {
-    /// Returns literals of which each text has one; `None` if there are no such.
+    /// Returns literals of which each text contains one; `None` if there are none.
     fn into_needed(self) -> Option<Vec<String>> {
         better(self.texts.and_then(|texts| needed(texts.list)), self.needed)
     }
@@ -166,7 +166,7 @@ fn of(hir: &Hir) -> LiteralFacts {
     }
 }
 
-/// Puts neighbours together to texts as long as can be, and takes the best of these.
+/// Joins neighbours into texts as long as possible, and picks the best of these.
 fn of_concat(parts: &[Hir]) -> LiteralFacts {
     let mut best = None;
     let mut run = Texts::one("");
@@ -235,7 +235,7 @@ fn characters(class: &Class) -> Option<Vec<String>> {
     Some(characters)
 }
 
-/// Returns the literals that tell that one of the texts is there; `None` if nothing tells.
+/// Returns the literals that show that one of the texts is there; `None` if none do.
 fn needed(mut texts: Vec<String>) -> Option<Vec<String>> {
     for text in &mut texts {
         text.truncate(first_bytes(text, LONGEST_NEED).len());
@@ -244,7 +244,7 @@ fn needed(mut texts: Vec<String>) -> Option<Vec<String>> {
     (!literals.iter().any(String::is_empty)).then_some(literals)
 }
 
-/// Returns the list without what is said twice: a literal that holds another is found with it.
+/// Returns the list without redundancy: a literal that contains another is found with it.
 fn normal(mut literals: Vec<String>, extent: MatchExtent) -> Vec<String> {
     literals.sort_unstable_by(|one, other| (one.len(), one).cmp(&(other.len(), other)));
     literals.dedup();
@@ -261,7 +261,7 @@ fn normal(mut literals: Vec<String>, extent: MatchExtent) -> Vec<String> {
     kept
 }
 
-/// Returns which of two lists tells more: longer literals, then fewer.
+/// Returns the more selective of two lists: longer literals, then fewer.
 fn better(one: Option<Vec<String>>, other: Option<Vec<String>>) -> Option<Vec<String>> {
     let worth = |literals: &Vec<String>| {
         let shortest = literals.iter().map(String::len).min().unwrap_or(usize::MAX);
@@ -274,7 +274,7 @@ fn better(one: Option<Vec<String>>, other: Option<Vec<String>>) -> Option<Vec<St
     }
 }
 
-/// Tells whether the expression matches a text from its start to its end.
+/// Returns whether the expression matches a text from its start to its end.
 fn is_anchored(hir: &Hir) -> bool {
     let properties = hir.properties();
     properties.look_set_prefix().contains(Look::Start)

@@ -1,20 +1,22 @@
-//! Whether a hook's matcher fits a tool call, found out with as little as the call needs.
+//! Matches a hook's matcher against a tool call, doing as little work as the call needs.
 //!
 //! Compiling a regular expression takes about 100 µs, the first of a process ten times as much;
 //! a thousand hooks would take longer than the tool they guard. So:
 //!
 //! - what is read from a HOOK.md is only parsed, which finds every mistake ([`Expression::whole`],
 //!   [`Expression::anywhere`]);
-//! - the parsed expression tells which literals a text must hold to match ([`RequiredLiterals`]). A tool's
-//!   name and most guards' words are nothing but literals, and need no expression at all;
-//! - a short text that holds what is needed is walked through with the parsed expression;
+//! - the parsed expression determines which literals a text must contain to match
+//!   ([`RequiredLiterals`]). A tool's name and most guards' words are nothing but literals, and
+//!   need no expression at all;
+//! - a short text that contains what is needed is walked through with the parsed expression;
 //! - the expression is compiled for a long one, once.
 //!
-//! Reading 1,000 matchers, each of a tool and a pattern, takes 14 ms instead of 318 (measured on a busy
-//! machine, in one run); asking them all about an event of 1 KB, 27 µs.
+//! Reading 1,000 matchers, each of a tool and a pattern, takes 14 ms instead of 318 (measured on a
+//! busy machine, in one run); asking them all about an event of 1 KB, 27 µs.
 //!
-//! A literal that a match can do without would switch off a guard, silently. The law is in the
-//! tests: whatever the expression and the text, the answer is that of the plain expression.
+//! A required literal that a match can do without would silently switch off a guard. The invariant
+//! is in the tests: whatever the expression and the text, the answer is that of the plain
+//! expression.
 
 mod call_texts;
 mod compiled;
@@ -41,12 +43,13 @@ pub struct Matcher {
 }
 
 impl Matcher {
-    /// Makes a matcher of expressions that are known to be sound.
+    /// Makes a matcher from expressions that are known to be valid.
     pub fn from_parts(tool: Option<Expression>, pattern: Option<Expression>) -> Self {
         Self { tool, pattern }
     }
 
-    /// Sets the expression for the whole tool name, in any case. The error says what is wrong with it.
+    /// Sets the expression for the whole tool name, case-insensitively. The error says what is
+    /// wrong with it.
     ///
     /// A name that an agent has for a canonical tool means that tool, whichever agent calls it.
     pub fn set_tool(&mut self, expression: &str) -> Result<(), String> {
@@ -62,7 +65,8 @@ impl Matcher {
         Ok(())
     }
 
-    /// Sets the expression searched in the input's values. The error says what is wrong with it.
+    /// Sets the expression searched for in the input's values. The error says what is wrong with
+    /// it.
     pub fn set_pattern(&mut self, expression: &str) -> Result<(), String> {
         self.pattern = Some(Expression::anywhere(expression)?);
         Ok(())
@@ -73,7 +77,7 @@ impl Matcher {
         self.tool.as_ref()
     }
 
-    /// Returns the expression searched in the input's values.
+    /// Returns the expression searched for in the input's values.
     pub fn pattern(&self) -> Option<&Expression> {
         self.pattern.as_ref()
     }
@@ -92,9 +96,9 @@ impl Matcher {
         (!matches).then_some(SkipReason::Pattern)
     }
 
-    /// Tells whether the call may match; only then is [`Matcher::mismatch`] worth asking.
+    /// Returns whether the call may match; only then is [`Matcher::mismatch`] worth asking.
     ///
-    /// The tool is asked for good. The pattern is not compiled: its literals decide.
+    /// The tool is matched exactly. The pattern is not compiled: its literals decide.
     pub fn may_match(&self, call: &ToolCall, leaves: &CallTexts) -> bool {
         self.tool_matches(call)
             && self.pattern.as_ref().is_none_or(|pattern| match pattern.needs() {
@@ -105,7 +109,7 @@ impl Matcher {
             })
     }
 
-    /// Tells whether the call's tool is meant, by any of its names.
+    /// Returns whether the call's tool matches, by any of its names.
     pub fn tool_matches(&self, call: &ToolCall) -> bool {
         self.tool.as_ref().is_none_or(|tool| call.names().any(|name| tool.is_match(name)))
     }

@@ -1,28 +1,28 @@
-//! How big an expression gets when it is compiled, at most.
+//! Estimates an upper bound for the size of a compiled expression.
 //!
-//! `regex` refuses what compiles to more than 10 MiB. To know that without compiling, what each
-//! part of an expression becomes is counted generously.
+//! `regex` rejects what compiles to more than 10 MiB. To know that without compiling, the size of
+//! each part of an expression is estimated generously.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// A size well below what `regex` refuses.
+/// A size well below what `regex` rejects.
 const SMALL: usize = 8 << 20;
 
-/// What one state of the automaton takes, with a transition and the unions around it.
+/// The size of one state of the automaton, with a transition and the unions around it.
 const STATE: usize = 128;
 
-/// What one state of a class takes: itself, its transition, its place in a union.
+/// The size of one state of a class: itself, its transition, its entry in a union.
 const CLASS_STATE: usize = 32 + 8 + 4;
 
-/// What is there before anything of the expression: its anchors, its implicit group.
+/// The size before anything of the expression is added: its anchors, its implicit group.
 const FRAME: usize = 16 * STATE;
 
-/// Tells whether the expression compiles to less than `regex` allows, with no doubt.
+/// Returns whether the expression certainly compiles to less than `regex` allows.
 pub(super) fn is_surely_small(hir: &Hir) -> bool {
     upper_bound(hir) <= SMALL
 }
 
-/// Returns a size that the compiled expression does not exceed, in bytes.
+/// Returns an upper bound for the size of the compiled expression, in bytes.
 pub(super) fn upper_bound(hir: &Hir) -> usize {
     part(hir).saturating_add(FRAME)
 }
@@ -46,7 +46,7 @@ fn part(hir: &Hir) -> usize {
     }
 }
 
-/// Returns how many states a class becomes, at most: one for each byte of each sequence.
+/// Returns the maximum number of states a class becomes: one for each byte of each sequence.
 fn class_states(class: &Class) -> usize {
     match class {
         Class::Bytes(class) => class.ranges().len(),
@@ -58,10 +58,10 @@ fn class_states(class: &Class) -> usize {
     }
 }
 
-/// Returns how many bytes the sequences have, at most, that a range of characters is cut into.
+/// Returns the maximum number of bytes in the sequences that a range of characters is split into.
 fn range_states(start: u32, end: u32) -> usize {
-    // Characters that differ in their last byte only are one sequence; the others are cut where a
-    // byte more changes, at both ends, and around the surrogates.
+    // Characters that differ only in their last byte are one sequence; the others are split where
+    // another byte changes, at both ends, and around the surrogates.
     const CUT: [(u32, u32, usize, usize); 4] = [
         (0, 0x7f, 1, 1),
         (0x80, 0x7ff, 2, 6),

@@ -8,7 +8,7 @@ use super::*;
 
 mod expressions;
 
-/// The plain matcher: compiles at once, asks for no literal. What it says is right.
+/// The reference matcher: compiles immediately and uses no literals. What it says is right.
 #[derive(Default)]
 struct Plain {
     tool: Option<Regex>,
@@ -95,7 +95,7 @@ fn an_agents_own_name_means_the_tool_in_every_agent() {
     }
     assert!(tool("Write|Edit", "WriteFile") && tool("Write|Edit", "EditFile"));
     assert!(!tool("Write|Edit", "DeleteFile"));
-    // A special form stands for itself alone.
+    // A specialized tool matches only its own name.
     assert!(!tool("Monitor", "Shell") && !tool("NotebookEdit", "EditFile"));
     let mut monitor = call("Shell", json!({}));
     monitor.native = Some(NativeCall { tool_name: "Monitor".to_owned(), tool_input: json!({}) });
@@ -254,7 +254,7 @@ fn what_the_plain_matcher_refuses_is_refused_with_the_same_words() {
     }
 }
 
-/// Both matchers take the expression, or refuse it with the same words.
+/// Both matchers accept the expression, or reject it with the same message.
 fn same_readings(expression: &str) {
     let readings =
         (Matcher::default().set_tool(expression), Matcher::default().set_pattern(expression));
@@ -262,7 +262,7 @@ fn same_readings(expression: &str) {
     assert_eq!(readings, plain, "{expression:.100}");
 }
 
-/// Both matchers say the same of the call, whatever has been asked before.
+/// Both matchers give the same answer for the call, whatever has been asked before.
 fn same_answers(tool: Option<&str>, pattern: Option<&str>, calls: &[ToolCall]) {
     let (mut matcher, mut plain) = (Matcher::default(), Plain::default());
     if let Some(tool) = tool {
@@ -271,7 +271,7 @@ fn same_answers(tool: Option<&str>, pattern: Option<&str>, calls: &[ToolCall]) {
     if let Some(pattern) = pattern {
         assert_eq!(matcher.set_pattern(pattern), plain.set_pattern(pattern), "pattern {pattern:?}");
     }
-    // One that was stored has compiled nothing yet.
+    // A stored expression has compiled nothing yet.
     let stored = |expression: &Expression| {
         let (text, needs) = (expression.text().to_owned(), expression.needs().clone());
         Expression::trusted(text, needs, expression.extent())
@@ -342,7 +342,7 @@ proptest! {
 
     #[test]
     fn nothing_compiles_to_more_than_is_foretold((expression, _) in expressions::with_texts()) {
-        // Of what is foretold to be large, nobody relies on it.
+        // Nothing relies on expressions that are predicted to be large.
         let limit = regex_syntax::parse(&expression).map(|hir| size::upper_bound(&hir));
         if let Ok(limit) = limit && limit < 32 << 20 {
             prop_assert!(
@@ -361,7 +361,7 @@ proptest! {
                 MatchExtent::Anywhere => expression.clone(),
             };
             let plain = RequiredLiterals::of_plain(&expression, extent);
-            // A class of more letters than a letter has cases is not taken apart.
+            // A class of more letters than a letter has cases is not expanded.
             let parsed = RequiredLiterals::of(&regex_syntax::parse(&text).unwrap(), extent);
             prop_assert!(plain == Some(parsed.clone()) || !matches!(parsed, RequiredLiterals::Exactly(_)));
             prop_assert!(plain.is_some());
@@ -386,7 +386,7 @@ proptest! {
         let raw: Vec<_> = texts.iter().zip(&written).map(|(text, form)| written_as(text, *form)).collect();
         let empty = call("Shell", Value::Null);
         let mut leaves = CallTexts::of(&empty);
-        // What is asked between changes nothing.
+        // Queries in between change nothing.
         prop_assert!(!leaves.contains_any(["ab"]));
         for raw in &raw {
             leaves.add_json_string(raw);
@@ -401,7 +401,8 @@ proptest! {
     }
 }
 
-/// Writes a text as the inside of a JSON string: as little escaped as can be, all, or every other.
+/// Writes a text as the inside of a JSON string: escaped as little as possible, fully, or every
+/// other character.
 fn written_as(text: &str, form: u8) -> String {
     if form == 0 {
         let quoted = Value::from(text).to_string();

@@ -1,16 +1,16 @@
-//! Whether a short text matches, found by walking through the expression as it was read.
+//! Matches a short text by walking through the parsed expression.
 //!
-//! Where a part of an expression can end depends on where it starts, and on nothing else. So the
-//! set of all places where a match may start is taken through the parts, one after another, and
-//! what is left at the end are the places where a match ends. Which match would be the first is
-//! lost on the way; whether there is one is all that is asked.
+//! Where a part of an expression can end depends only on where it starts. So the set of all
+//! positions where a match may start is passed through the parts, one after another, and what is
+//! left at the end are the positions where a match ends. Which match would be the first is lost on
+//! the way; only whether there is one matters.
 
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look, Repetition};
 
-/// How many steps a walk may take: what takes more is better compiled.
+/// The maximum number of steps of a walk: compiling is better beyond that.
 const MOST_STEPS: usize = 100_000;
 
-/// Tells whether a part of the text matches; `None` if that cannot be told in few steps.
+/// Returns whether a part of the text matches; `None` if that cannot be determined in few steps.
 pub(super) fn is_match(hir: &Hir, text: &str) -> Option<bool> {
     let mut walk = Walk { text, steps_left: MOST_STEPS };
     let mut starts = Places::none(text.len());
@@ -27,7 +27,7 @@ struct Walk<'text> {
 }
 
 impl Walk<'_> {
-    /// Returns where a part of the expression can end that starts at one of the places.
+    /// Returns where a part of the expression can end that starts at one of the positions.
     fn ends(&mut self, hir: &Hir, starts: &Places) -> Option<Places> {
         self.steps_left = self.steps_left.checked_sub(starts.cost())?;
         match hir.kind() {
@@ -81,7 +81,8 @@ impl Walk<'_> {
                 return Some(reached);
             }
         }
-        // A place that was reached before has been gone on from, with more rounds left than now.
+        // A position that was reached before has already been continued from, with more rounds left
+        // than now.
         let mut new = reached.clone();
         let mut rounds = repetition.max.map(|max| max - repetition.min);
         while rounds != Some(0) {
@@ -95,11 +96,12 @@ impl Walk<'_> {
         Some(reached)
     }
 
-    /// Returns the places as far ahead as `length` says, without those where it says nothing.
+    /// Returns the positions advanced by `length`, without those where it returns `None`.
     fn moved(&self, starts: &Places, length: impl Fn(usize) -> Option<usize>) -> Option<Places> {
         let mut ends = Places::none(self.text.len());
         for end in starts.iter().filter_map(|at| length(at).map(|length| at + length)) {
-            // No expression that is read for texts leads into a character; to be sure, none does.
+            // No expression parsed for texts leads into the middle of a character; this makes sure
+            // of it.
             if !self.text.is_char_boundary(end) {
                 return None;
             }
@@ -108,7 +110,7 @@ impl Walk<'_> {
         Some(ends)
     }
 
-    /// Tells whether an assertion holds at a place.
+    /// Returns whether an assertion holds at a position.
     fn looks(&self, look: Look, at: usize) -> bool {
         let (before, after) = self.text.split_at(at);
         let (last, next) = (before.chars().next_back(), after.chars().next());
@@ -154,12 +156,12 @@ fn holds(class: &ClassUnicode, character: char) -> bool {
     ranges.get(at).is_some_and(|range| range.start() <= character)
 }
 
-/// A set of places in a text.
+/// A set of positions in a text.
 #[derive(Clone)]
 struct Places(Vec<u64>);
 
 impl Places {
-    /// Returns no place of a text of that length, its end included.
+    /// Returns the empty set for a text of that length, its end included.
     fn none(length: usize) -> Self {
         Self(vec![0; length / 64 + 1])
     }
@@ -185,7 +187,7 @@ impl Places {
         self.0.iter().all(|word| *word == 0)
     }
 
-    /// Returns how many steps it takes to go through the places.
+    /// Returns the number of steps to iterate over the positions.
     fn cost(&self) -> usize {
         let places: u32 = self.0.iter().map(|word| word.count_ones()).sum();
         1 + self.0.len() + places as usize

@@ -1,8 +1,8 @@
-//! The words of an answer: those of the open format, and those of the agents whose hooks people
-//! have already written.
+//! The vocabulary of hook answers: the keys of the open format, and those of the agents whose hooks
+//! people have already written.
 //!
-//! One table says what each key means. A key is read in any case, and with or without `_` or `-`,
-//! so that `updatedInput` and `updated_input` are one row.
+//! One table says what each key means. A key is read case-insensitively, and with or without `_` or
+//! `-`, so that `updatedInput` and `updated_input` are one row.
 
 use anyhook_model::json::{Object, shorten};
 use anyhook_model::nearest::{nearest, slip_of};
@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::object::{Fields, Member};
 
-/// A reason longer than this helps nobody.
+/// A reason longer than this helps no one.
 pub(super) const REASON_LIMIT: usize = 16 * 1024;
-/// So many unknown keys are named.
+/// At most this many unknown keys are named.
 const UNKNOWN_NAMED: usize = 5;
 
 /// What a key of an answer means.
@@ -21,21 +21,21 @@ const UNKNOWN_NAMED: usize = 5;
 pub enum KeyMeaning {
     /// `allow`, `ask` or `deny`, or an object that says so ([`WORDS`] again).
     Effect,
-    /// As [`Self::Effect`], in the words of agents that name an action.
+    /// Like [`Self::Effect`], in the words of agents that name an action.
     Action,
-    /// A boolean: false denies. Where an agent is about to stop, false lets it.
+    /// A boolean: false denies. Where an agent is about to stop, false lets it stop.
     GoesOn,
     /// A boolean: true denies.
     Stops,
     /// A text: why.
     Reason,
-    /// A text: why, beside a decision; without one, context.
+    /// A text: why, if there is a decision; without one, context.
     Message,
-    /// A text that has an agent go on which is about to stop.
+    /// A text that makes an agent continue that is about to stop.
     FollowUp,
     /// Fields of the tool's input.
     Input,
-    /// As [`Self::Input`], inside `hookSpecificOutput` alone: elsewhere it is the event's own.
+    /// Like [`Self::Input`], but only inside `hookSpecificOutput`: elsewhere it is the event's own.
     NestedInput,
     /// A text, or several, for the model.
     Context,
@@ -45,19 +45,19 @@ pub enum KeyMeaning {
     Log,
     /// An object with more of these keys.
     Nested,
-    /// Known, and nothing to do about it.
+    /// Known, and ignored.
     Nothing,
-    /// An agent's word for something that hooks of anyhook cannot do.
+    /// An agent's key for something that hooks of anyhook cannot do.
     CannotDo,
 }
 
 impl KeyMeaning {
-    /// Tells whether an object with such a key is an answer, wherever it stands in a text.
+    /// Returns whether an object with such a key is an answer, wherever it is in a text.
     fn is_telling(self) -> bool {
         self.decides() || matches!(self, Self::Input | Self::Nested)
     }
 
-    /// Tells whether such a key decides.
+    /// Returns whether such a key decides.
     fn decides(self) -> bool {
         matches!(self, Self::Effect | Self::Action | Self::GoesOn | Self::Stops)
     }
@@ -70,7 +70,7 @@ pub struct AnswerKey {
     pub key: &'static str,
     /// What it means.
     pub meaning: KeyMeaning,
-    /// Whose word it is.
+    /// Whose key it is.
     pub of: &'static str,
 }
 
@@ -78,7 +78,7 @@ const fn word(key: &'static str, meaning: KeyMeaning, of: &'static str) -> Answe
     AnswerKey { key, meaning, of }
 }
 
-/// Every key of an answer. Of several reasons the first row that has one gives it.
+/// Every key of an answer. Of several reasons, the first row that has one provides it.
 pub const WORDS: [AnswerKey; 56] = [
     word("decision", KeyMeaning::Effect, "open format, Claude Code, Gemini CLI"),
     word("permissionDecision", KeyMeaning::Effect, "Claude Code, Copilot"),
@@ -155,12 +155,12 @@ pub const DENIES: [&str; 13] = [
     r#"{"action": "reject-and-continue", "message": "no"}"#,
 ];
 
-/// Returns the row of a key, and the key's place in the table.
+/// Returns the row of a key, and its index in the table.
 fn find(key: &str) -> Option<(usize, &'static AnswerKey)> {
     WORDS.iter().enumerate().find(|(_, word)| is_same_key(word.key, key))
 }
 
-/// Tells whether two keys are one but for case, `_` and `-`.
+/// Returns whether two keys are the same except for case, `_` and `-`.
 pub(super) fn is_same_key(one: &str, other: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = u8> {
         let bytes = text.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
@@ -169,7 +169,7 @@ pub(super) fn is_same_key(one: &str, other: &str) -> bool {
     letters(one).eq(letters(other))
 }
 
-/// Tells whether an object that begins with this key is an answer, wherever it stands in a text.
+/// Returns whether an object that begins with this key is an answer, wherever it is in a text.
 pub(super) fn is_telling_key(key: &str) -> bool {
     find(key).is_some_and(|(_, word)| word.meaning.is_telling())
 }
@@ -177,7 +177,7 @@ pub(super) fn is_telling_key(key: &str) -> bool {
 /// What one object of a hook's output says.
 #[derive(Debug, Default)]
 pub(super) struct ObjectAnswer {
-    /// What it decides; of an object that cannot be used, only a deny.
+    /// What it decides; for an object that cannot be used, only a deny.
     pub decision: Decision,
     /// What the person is told.
     pub told: Option<String>,
@@ -185,7 +185,7 @@ pub(super) struct ObjectAnswer {
     pub failure: Option<String>,
     /// Additional notes.
     pub notes: Vec<String>,
-    /// Whether it is an answer for certain, and no object that something else is said by.
+    /// Whether it is certainly an answer, and not an object with another purpose.
     pub is_telling: bool,
 }
 
@@ -197,7 +197,7 @@ pub(super) fn read(fields: Fields, kind: &EventKind) -> ObjectAnswer {
     reading.finish(is_empty)
 }
 
-/// Tells whether an agent is about to stop at this event, so that a block has it go on.
+/// Returns whether an agent is about to stop at this event, so that a block makes it continue.
 fn is_stop(kind: &EventKind) -> bool {
     matches!(kind, EventKind::BeforeStop | EventKind::SubagentStop)
 }
@@ -207,14 +207,14 @@ fn is_stop(kind: &EventKind) -> bool {
 struct ObjectReader {
     is_stop: bool,
     effect: Option<Effect>,
-    /// Reasons, with their place in the table.
+    /// Reasons, with their index in the table.
     reasons: Vec<(usize, String)>,
     messages: Vec<String>,
     told: Vec<String>,
     context: Vec<String>,
     input: Option<Object>,
     log: Option<String>,
-    /// Whether there is a key that we know and that says something.
+    /// Whether there is a known key that says something.
     is_known: bool,
     is_telling: bool,
     /// Whether there is a key that decides, though it may decide nothing (`continue: true`).
@@ -249,7 +249,7 @@ impl ObjectReader {
     fn field(&mut self, key: &str, value: Value, nested: bool) {
         let Some((row, word)) = find(key) else {
             self.is_event |= matches!(key, "event_type" | "hook_event_name");
-            // Copilot's scripts report their progress by lines of their own.
+            // Copilot's scripts report their progress on lines of their own.
             if key == "type" && value.as_str() == Some("progress") {
                 self.is_known = true;
             } else {
@@ -319,7 +319,7 @@ impl ObjectReader {
             (KeyMeaning::Told, Value::String(text)) => self.told.push(text),
             (KeyMeaning::Log, Value::String(text)) => self.log = Some(text),
             (KeyMeaning::Context, Value::String(text)) => self.context.push(text),
-            // Crush takes several.
+            // Crush accepts several.
             (KeyMeaning::Context, Value::Array(texts))
                 if key == "context" && texts.iter().all(Value::is_string) =>
             {
@@ -333,7 +333,7 @@ impl ObjectReader {
         }
     }
 
-    /// The strongest effect stands: of contradicting keys a deny wins.
+    /// The strongest effect wins: of contradicting keys a deny wins.
     fn decide(&mut self, effect: Option<Effect>) {
         self.effect = self.effect.max(effect);
     }
@@ -382,7 +382,7 @@ impl ObjectReader {
         let told = text(self.told);
         let is_telling = self.is_telling;
         if is_denied {
-            // A deny stands whatever is wrong with the rest.
+            // A deny counts whatever is wrong with the rest.
             self.notes.append(&mut self.wrong);
         }
         if self.wrong.is_empty() {
@@ -397,20 +397,20 @@ impl ObjectReader {
         }
     }
 
-    /// What we do not know may be what the author meant: beside a decision it is worth a note,
-    /// without one it is a fault.
+    /// An unknown key may be what the author meant: next to a decision it is worth a note, without
+    /// one it is a fault.
     fn judge_unknown_keys(&mut self, is_empty: bool) {
         let is_decided = self.effect.is_some();
         let known = || WORDS.iter().map(|word| word.key);
         for key in &self.unknown {
             let key = shorten(key, 60);
             let is_slip = |meant: &&str| {
-                // Beside an allowance, what was meant may be the objection.
+                // Next to an allow, what was meant may be the objection.
                 !is_decided || self.effect == Some(Effect::Allow) && is_telling_key(meant)
             };
             match slip_of(&key, known()).filter(is_slip) {
                 Some(meant) => {
-                    // Somebody meant to answer.
+                    // The author meant to answer.
                     self.is_telling = true;
                     self.wrong.push(format!("unknown key `{key}`; did you mean `{meant}`?"));
                 }
@@ -420,7 +420,7 @@ impl ObjectReader {
                 _ => {}
             }
         }
-        // A reason without a decision: one of the keys that we do not know decides.
+        // A reason without a decision: one of the unknown keys decides.
         let has_message = !self.messages.is_empty() && self.unknown_decides;
         let has_reason = !self.reasons.is_empty() || has_message;
         let has_other = self.input.is_some() || !self.context.is_empty() || self.log.is_some();
@@ -455,23 +455,23 @@ impl AnswerKey {
     }
 }
 
-/// Reads the word for a decision; the outer option tells whether it is one.
+/// Parses the word for a decision; the outer option says whether it is one.
 #[expect(clippy::option_option, reason = "a known word may decide nothing")]
 fn effect(word: &str) -> Option<Option<Effect>> {
     match word.trim().to_ascii_lowercase().as_str() {
         "approve" => Some(Some(Effect::Allow)),
-        // Claude Code's word for leaving it to the next.
+        // Claude Code's word for leaving the decision to the next.
         "defer" => Some(None),
         word => Effect::from_word(word).map(Some),
     }
 }
 
-/// Reads the word for an action; the outer option tells whether it is one.
+/// Parses the word for an action; the outer option says whether it is one.
 #[expect(clippy::option_option, reason = "a known word may decide nothing")]
 fn action(word: &str, is_stop: bool) -> Option<Option<Effect>> {
     match word.trim().to_ascii_lowercase().as_str() {
         "reject" | "reject-and-continue" | "error" => Some(Some(Effect::Deny)),
-        // Here it has a person asked.
+        // In this dialect it means that a person is asked.
         "approve" => Some(Some(Effect::Ask)),
         "continue" => Some(is_stop.then_some(Effect::Deny)),
         word => Effect::from_word(word).map(Some),

@@ -1,9 +1,9 @@
-//! What a hook said, read from its exit code and output.
+//! Interprets a hook's exit code and output as its decision.
 //!
-//! A script may speak the open format or an agent's own dialect ([`dialect`]). Three laws: no output
-//! can make the engine fail; an object that parses is not lost because other output is broken; and
-//! what starts like JSON and does not parse, or means nothing to us, is a failure that is named,
-//! never a guess and never silence.
+//! A script may speak the open format or an agent's own dialect ([`dialect`]). Three invariants: no
+//! output can make the engine fail; an object that parses is not lost because other output is
+//! broken; and what starts like JSON and does not parse, or means nothing to us, is a reported
+//! failure, never a guess and never ignored.
 
 pub mod dialect;
 mod object;
@@ -16,12 +16,13 @@ use anyhook_model::{Decision, Effect, EventKind, RunOutcome, StdoutUse};
 use self::dialect::{KeyMeaning, ObjectAnswer, REASON_LIMIT, WORDS};
 use crate::run::capture::CUT;
 
-/// What one run said: a decision, why it counts as a failure, or both.
+/// The result of one run: a decision, the reason it counts as a failure, or both.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunOutput {
-    /// The decision. With a failure it is what could be read beside what is broken: never an allow.
+    /// The decision. With a failure it is what could be read next to what is broken: never an
+    /// allow.
     pub decision: Decision,
-    /// What the person is to be told.
+    /// What to tell the person.
     pub told: Option<String>,
     /// Why the run counts as a failure, if it does.
     pub failure: Option<String>,
@@ -66,8 +67,8 @@ pub fn interpret(
     }
 }
 
-/// Returns the line of standard error that tells the most: the last that names an error, for programs
-/// say more after it (Node its version, others where they were); without one, the last.
+/// Returns the most informative line of standard error: the last that names an error, since
+/// programs say more after it (Node its version, others their location); without one, the last.
 fn cause(stderr: &str) -> Option<&str> {
     let lines = || stderr.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let names_error = |line: &&str| {
@@ -87,7 +88,7 @@ fn read_stdout(stdout: &str, stdout_use: StdoutUse, kind: &EventKind) -> RunOutp
     for place in found.objects {
         let mut answer = dialect::read(place.fields, kind);
         if place.in_line && !answer.is_telling {
-            // Somebody logs JSON.
+            // The program logs JSON.
             continue;
         }
         failures.extend(answer.failure.take());
@@ -114,14 +115,14 @@ fn read_stdout(stdout: &str, stdout_use: StdoutUse, kind: &EventKind) -> RunOutp
     });
     let failure = (!failures.is_empty()).then(|| failures.join("; "));
     if failure.is_some() && decision.effect == Some(Effect::Allow) {
-        // What is broken may have been the objection.
+        // The broken part may have been the objection.
         decision.effect = None;
         decision.reason = None;
     }
     RunOutput { decision, told, failure, notes }
 }
 
-/// Tells whether an object may have begun in the part of an output that was not kept.
+/// Returns whether an object may have begun in the part of an output that was not kept.
 fn may_be_cut(stdout: &str) -> bool {
     let Some((_, kept)) = stdout.split_once(CUT) else { return false };
     let decides =

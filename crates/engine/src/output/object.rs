@@ -1,4 +1,4 @@
-//! Finding the JSON objects in what a script printed.
+//! Finds the JSON objects in a script's output.
 
 use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -12,14 +12,14 @@ pub(super) type Fields = Vec<(String, Member)>;
 /// The value of a field.
 #[derive(Debug)]
 pub(super) enum Member {
-    /// An object that may hold a decision, twins included.
+    /// An object that may contain a decision, duplicate keys included.
     Nested(Fields),
     /// Anything else.
     Value(Value),
 }
 
 impl Member {
-    /// Returns it as a plain value; of twins the last stays.
+    /// Returns it as a plain value; of duplicate keys the last is kept.
     pub(super) fn into_value(self) -> Value {
         match self {
             Self::Value(value) => value,
@@ -37,27 +37,27 @@ pub(super) struct FoundObjects {
     pub objects: Vec<LocatedObject>,
     /// Why something that starts like JSON does not parse: the first such place.
     pub broken: Option<String>,
-    /// Everything else, and the objects that log text stands before.
+    /// Everything else, and the objects that log text precedes.
     pub text: String,
 }
 
-/// An object, and where it stands.
+/// An object, and where it was found.
 #[derive(Debug)]
 pub(super) struct LocatedObject {
     /// Its fields.
     pub fields: Fields,
-    /// Whether log text stands before it on its line: it may be part of that.
+    /// Whether log text precedes it on its line: it may be part of that.
     pub in_line: bool,
 }
 
 /// Finds every object in a text: on a line of its own, in an array, or after log text on its line.
 ///
-/// Linear in the text's length: what fails to parse is tried again from a later letter only as long
-/// as all these attempts together have not read four times the text.
+/// Linear in the text's length: what fails to parse is retried from a later character only while
+/// all these attempts together have not read four times the text.
 pub(super) fn find(text: &str) -> FoundObjects {
     let mut scan =
         Scan { text, at: 0, budget: text.len() * 4 + 4096, found: FoundObjects::default() };
-    // Blanks before all else are no line of their own: `  {…}` is JSON too.
+    // Leading blanks do not make a line of their own: `  {…}` is JSON too.
     let start = text.trim_start_matches('\u{feff}').trim_start();
     if start.starts_with(['{', '[']) {
         scan.at = text.len() - start.len();
@@ -69,7 +69,7 @@ pub(super) fn find(text: &str) -> FoundObjects {
 struct Scan<'text> {
     text: &'text str,
     at: usize,
-    /// So many bytes may still be read in vain.
+    /// How many bytes may still be read in failed attempts.
     budget: usize,
     found: FoundObjects,
 }
@@ -97,7 +97,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Takes so many bytes as text.
+    /// Takes this many bytes as text.
     fn skip(&mut self, bytes: usize) {
         let end = self.at + bytes;
         self.found.text.push_str(&self.text[self.at..end]);
@@ -154,9 +154,9 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads an object that log text stands before.
+    /// Reads an object that log text precedes.
     fn object_in_line(&mut self) -> bool {
-        // Most braces in a text begin nothing of the kind.
+        // Most braces in a text do not begin an object.
         let inside = self.rest()[1..].trim_start_matches([' ', '\t', '\r', '\n']);
         if !inside.starts_with(['"', '}']) {
             let read = self.rest().len() - inside.len();
@@ -176,7 +176,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Goes on behind JSON; tells whether something that stands there is on a line of its own.
+    /// Advances past JSON; returns whether what follows is on a line of its own.
     fn step_over(&mut self, length: usize) -> bool {
         self.at += length;
         let rest = self.rest();
@@ -188,7 +188,7 @@ impl Scan<'_> {
         true
     }
 
-    /// Takes a letter for text that does not begin any JSON; what comes after it may.
+    /// Takes as text a character that does not begin any JSON; what follows it may.
     fn give_up(&mut self, broken: &Broken, is_failure: bool) -> bool {
         if is_failure {
             let why = || {
@@ -203,8 +203,8 @@ impl Scan<'_> {
     }
 }
 
-/// Tells whether what stands behind a brace begins with a key that decides, in any quotes: then an
-/// answer was meant, also where it cannot be read.
+/// Returns whether what follows a brace begins with a key that decides, in any quotes: then an
+/// answer was meant, even where it cannot be parsed.
 fn begins_answer(inside: &str) -> bool {
     const LONGEST: usize = 40;
     let quote = |letter: char| matches!(letter, '"' | '\'');
@@ -216,7 +216,7 @@ fn begins_answer(inside: &str) -> bool {
 /// Text that does not parse.
 struct Broken {
     error: Option<serde_json::Error>,
-    /// How many bytes were read to find out.
+    /// How many bytes were read to find that out.
     read: usize,
 }
 
@@ -293,10 +293,10 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-/// The key under which Claude Code's answers have their decision.
+/// The key that contains the decision in Claude Code's answers.
 const NESTING: &str = "hookSpecificOutput";
 
-/// The value of [`NESTING`]: an object with its twins, or something that should not be there.
+/// The value of [`NESTING`]: an object with its duplicate keys, or something invalid.
 enum Nesting {
     Object(Vec<(String, Value)>),
     Other(Value),

@@ -1,4 +1,4 @@
-//! What scripts print, and what it means.
+//! Tests of what scripts print, and what it means.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -230,7 +230,7 @@ fn hostile_output_takes_linear_time() {
         let stdout = piece.repeat(length / piece.len());
         let began = std::time::Instant::now();
         let _ = exit_0(&stdout);
-        // Quadratic time would be hours.
+        // Quadratic time would take hours.
         assert!(began.elapsed().as_secs() < 20, "{piece}: {:?}", began.elapsed());
     }
 }
@@ -320,7 +320,7 @@ proptest! {
     }
 }
 
-/// What was meant to deny is never taken for no opinion.
+/// An output that was meant to deny is never taken as no opinion.
 #[test]
 fn a_denial_in_words_of_nobody_is_a_failure() {
     for output in [

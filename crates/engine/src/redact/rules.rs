@@ -1,4 +1,4 @@
-//! What a secret looks like: classes of bytes, and a table of rules over them.
+//! Redaction rules: classes of bytes, and a table of what secrets look like.
 
 // Classes of bytes.
 pub(super) const UPPER: u16 = 1;
@@ -10,11 +10,11 @@ pub(super) const DASH: u16 = 1 << 5;
 pub(super) const SLASH: u16 = 1 << 6;
 pub(super) const PLUS: u16 = 1 << 7;
 pub(super) const SPACE: u16 = 1 << 8;
-/// What ends a string or begins an escape.
+/// Bytes that end a string or begin an escape.
 pub(super) const QUOTE: u16 = 1 << 9;
-/// What a header's value is made of.
+/// Bytes that a header's value is made of.
 pub(super) const VALUE: u16 = 1 << 10;
-/// What `user:password@host` of a URL is made of.
+/// Bytes that `user:password@host` of a URL is made of.
 pub(super) const AUTHORITY: u16 = 1 << 11;
 pub(super) const ALNUM: u16 = UPPER | LOWER | DIGIT;
 pub(super) const HEX: u16 = DIGIT | HEX_LETTER;
@@ -79,9 +79,10 @@ pub(super) struct SecretToken {
     pub(super) body: u16,
     pub(super) min: usize,
     pub(super) max: usize,
-    /// How many more bodies must and may follow, each after a dot.
+    /// The minimum and maximum number of further bodies, each after a dot.
     pub(super) dotted: (u8, u8),
-    /// Whether a digit, or capitals with small letters, must be there: else it may be words.
+    /// Whether a digit, or both upper and lower case letters, are required: otherwise it may be
+    /// words.
     pub(super) varied: bool,
 }
 
@@ -91,7 +92,7 @@ pub(super) enum Value {
     Credential,
     /// One word.
     Word,
-    /// Base64 of this length, so telling that a separator is not needed.
+    /// Base64 of this length, so distinctive that no separator is needed.
     Base64(usize, usize),
 }
 
@@ -125,7 +126,7 @@ impl Rule {
     }
 }
 
-/// In order of the first letter, whatever its case; of rules that begin alike the first wins.
+/// Sorted by first letter, ignoring case; of rules with the same beginning the first wins.
 pub(super) static RULES: &[Rule] = &[
     token("google-oauth", "1//0", URL64, 40).varied(),
     token("aws-access-key", "AKIA", CAPITALS, 16).max(16),
@@ -212,8 +213,9 @@ pub(super) static RULES: &[Rule] = &[
     token("google-oauth", "ya29.", URL64, 20).varied(),
 ];
 
-/// Tells nearly all text from what may begin a rule: for each byte, which rules have it as their
-/// first, second or third. A rule is named by the last five bits of its first byte.
+/// A filter that excludes nearly all text that cannot begin a rule: for each byte, which rules have
+/// it as their first, second or third. A rule is identified by the last five bits of its first
+/// byte.
 pub(super) static LEADS: [[u32; 256]; 3] = {
     let mut table = [[0; 256]; 3];
     let mut at = 0;
@@ -232,14 +234,14 @@ pub(super) static LEADS: [[u32; 256]; 3] = {
     table
 };
 
-/// Tells whether the lowest three bytes may be the first of a rule, or those from its second on; of
-/// other text it says so of few.
+/// Returns whether the lowest three bytes may be the first of a rule, or those from its second on;
+/// rarely `true` for other text.
 pub(super) fn is_in_threes(three: u64) -> bool {
     let place = place(three);
     THREES[place / 64] >> (place % 64) & 1 != 0
 }
 
-/// Returns the place of three bytes among as many as fit in two pages of memory.
+/// Returns the position of three bytes in a table that fits in two pages of memory.
 #[expect(clippy::cast_possible_truncation, reason = "of the rest of the bytes nothing is wanted")]
 const fn place(three: u64) -> usize {
     // The multiplier is that of Fibonacci hashing, 2^32 over the golden ratio.
@@ -253,7 +255,7 @@ static THREES: [u64; 1024] = {
         let (prefix, any_case) = prefix(at);
         let mut start = 0;
         while start < 2 {
-            // Each of the bytes as it is or in its other case; past the end of the prefix, any byte.
+            // Each byte as it is or in its other case; past the end of the prefix, any byte.
             let mut case = 0;
             while case < 8 {
                 let any_byte = start + 2 == prefix.len();
@@ -286,8 +288,8 @@ static THREES: [u64; 1024] = {
     table
 };
 
-/// Returns what a rule begins with, of all rules and the three that are not in the table, and whether
-/// case is no matter.
+/// Returns the prefix of a rule, including the three that are not in the table, and whether it is
+/// case-insensitive.
 const fn prefix(at: usize) -> (&'static [u8], bool) {
     match at.checked_sub(RULES.len()) {
         None => (RULES[at].prefix.as_bytes(), matches!(RULES[at].shape, SecretShape::Name(_))),
@@ -298,7 +300,7 @@ const fn prefix(at: usize) -> (&'static [u8], bool) {
     }
 }
 
-/// Returns how else a byte of a rule may be written.
+/// Returns the other way a byte of a rule may be written.
 const fn other_case(byte: u8, any_case: bool) -> u8 {
     match byte {
         _ if !any_case => byte,
@@ -322,7 +324,7 @@ pub(super) static SPAN: [(u8, u8); 256] = {
     table
 };
 
-/// What may stand between `Authorization:` and the credential.
+/// What may come between `Authorization:` and the credential.
 pub(super) const SCHEMES: &[&str] = &[
     "bearer",
     "basic",

@@ -1,4 +1,4 @@
-//! A corpus of true and false cases, and the laws.
+//! Tests of redaction: a corpus of true and false cases, and the invariants.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ fn json(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// A text in the places where it may be found.
+/// A text in the contexts where it may be found.
 fn places(text: &str) -> Vec<String> {
     let line = format!("one\n\ttwo: {text}\r\nthree");
     let mut places = vec![
@@ -111,7 +111,7 @@ fn kinds_are_told_once_in_order() {
     assert_eq!(found.kinds, ["github-token", "jwt"]);
 }
 
-/// Texts made of what rules look for, so that they meet in all ways.
+/// Texts made of what rules look for, combined in all ways.
 fn fragments() -> impl Strategy<Value = String> {
     let mut parts: Vec<String> = RULES.iter().map(|rule| rule.prefix.to_owned()).collect();
     parts.extend(secrets().into_iter().map(|(_, text, _)| text));
@@ -184,7 +184,7 @@ fn any_json() -> impl Strategy<Value = Json> {
 }
 
 proptest! {
-    /// What is looked for eight bytes at a time is what one would find byte by byte.
+    /// Searching eight bytes at a time finds the same as searching byte by byte.
     #[test]
     fn no_beginning_is_passed_over(
         text in "(ghp_|sk-|eyJ|://|curl|-BEGIN|X_Api|SecRet|hf_|x|:|é| ){0,20}", from in 0_usize..30,

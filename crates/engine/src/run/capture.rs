@@ -1,10 +1,10 @@
-//! What is kept of a stream: its first and its last MiB.
+//! Captures a stream: keeps its first and its last MiB.
 
 use std::collections::VecDeque;
 
 const PART: usize = 1024 * 1024;
 
-/// The mark where a stream was cut.
+/// The marker inserted where a stream was cut.
 pub const CUT: &str = "bytes cut …";
 
 /// The beginning and the end of a stream.
@@ -35,10 +35,10 @@ impl Capture {
         self.tail.extend(rest);
     }
 
-    /// Returns the kept text; bytes that are no UTF-8 are replaced.
+    /// Returns the kept text; bytes that are not UTF-8 are replaced.
     pub fn into_text(mut self) -> String {
         if self.dropped > 0 {
-            // No line break after the mark: what follows may be the middle of a line, and an
+            // No line break after the marker: what follows may be the middle of a line, and an
             // answer starts at the beginning of one.
             self.head.extend_from_slice(format!("\n… {} {CUT} ", self.dropped).as_bytes());
         }

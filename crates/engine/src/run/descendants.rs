@@ -1,8 +1,8 @@
-//! Ending every process a hook has started, also those that left its process group.
+//! Ends every process a hook has started, including those that left its process group.
 //!
 //! On Linux a process belongs to a run if it is in the run's process group, has the run's mark in
-//! its environment, descends from such a process, or was orphaned to us since the run began.
-//! Elsewhere the process group has to do.
+//! its environment, descends from such a process, or was orphaned to us since the run began. On
+//! other systems only the process group is used.
 
 #[cfg(target_os = "linux")]
 use std::collections::HashSet;
@@ -13,29 +13,29 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 /// The variable that marks every process of a run.
 pub const MARK: &str = "ANYHOOK_RUN";
 
-/// The mark of what runs aside.
+/// The mark of detached processes.
 pub const ASIDE: &str = "detached";
 
-/// What tells the processes of one run from all others.
+/// What distinguishes the processes of one run from all others.
 #[derive(Debug)]
 pub struct RunFamily {
     /// The process that was started, leader of its group.
     pub leader: Pid,
     /// The value of [`MARK`] in its environment.
     pub mark: String,
-    /// Our own children before the run began, where orphans come to us.
+    /// Our own children before the run began, if we adopt orphans.
     pub strangers: Option<Vec<i32>>,
-    /// The marks of runs that came before.
+    /// The marks of earlier runs.
     pub earlier: Vec<String>,
 }
 
 impl RunFamily {
-    /// Sends a signal to all of the family. Returns whether anybody is left to receive it.
+    /// Sends a signal to all members. Returns whether any is left to receive it.
     pub fn signal(&self, signal: Signal) -> bool {
         let reached_group = kill_process_group(self.leader, signal).is_ok();
         let members = self.members();
         send(&members, signal);
-        // On Linux the members tell: a group also counts its dead that nobody has waited for.
+        // On Linux the members decide: a group also counts zombies that were not waited for.
         if cfg!(target_os = "linux") { !members.is_empty() } else { reached_group }
     }
 
@@ -44,7 +44,7 @@ impl RunFamily {
     fn members(&self) -> Vec<i32> {
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         let mut processes = linux::processes();
-        // Whoever was there before us belongs to somebody else.
+        // A process that started before the run does not belong to it.
         let began =
             processes.iter().find(|process| process.id == own).map_or(0, |process| process.began);
         processes.retain(|process| process.began >= began);
@@ -62,7 +62,8 @@ impl RunFamily {
         linux::living(&processes, family, own)
     }
 
-    /// Tells a member by its mark, or as an orphan that came to us since the run began.
+    /// Returns whether a process is a member by its mark, or as an orphan that came to us since the
+    /// run began.
     #[cfg(target_os = "linux")]
     fn is_marked_or_orphaned(&self, process: &linux::Process, own: i32) -> bool {
         let mark = linux::mark(process.id);
@@ -70,7 +71,7 @@ impl RunFamily {
             return true;
         }
         // An orphan may carry the mark of a call of ours inside the run; but what earlier runs left
-        // behind, and what runs aside, is not this run's.
+        // behind, and detached processes, do not belong to this run.
         let foreign = mark.is_some_and(|mark| mark == ASIDE || self.earlier.contains(&mark));
         let is_new = self.strangers.as_ref().is_some_and(|list| !list.contains(&process.id));
         process.parent == own && is_new && !foreign
@@ -82,16 +83,16 @@ impl RunFamily {
     }
 }
 
-/// Sends a signal to all who carry a mark and to what they have started, whoever started them and
-/// however long ago. Returns whether anybody is left to receive it; elsewhere than on Linux nobody
-/// can be found.
+/// Sends a signal to all processes that carry a mark and to their descendants, no matter who
+/// started them and when. Returns whether any is left to receive it; on systems other than Linux
+/// none can be found.
 pub fn signal_marked(mark: &str, signal: Signal) -> bool {
     let members = marked(mark);
     send(&members, signal);
     !members.is_empty()
 }
 
-/// Returns those who carry a mark, and their descendants, that are alive.
+/// Returns the live processes that carry a mark, and their descendants.
 #[cfg(target_os = "linux")]
 fn marked(mark: &str) -> Vec<i32> {
     let own = i32::try_from(std::process::id()).unwrap_or(0);
@@ -116,7 +117,7 @@ fn send(members: &[i32], signal: Signal) {
     }
 }
 
-/// Returns our children now, to be told from those that come to us later.
+/// Returns our current children, to distinguish them from those that come to us later.
 #[cfg(target_os = "linux")]
 pub fn own_children() -> Vec<i32> {
     linux::own_children().unwrap_or_else(|| {
@@ -129,13 +130,13 @@ pub fn own_children() -> Vec<i32> {
     })
 }
 
-/// Returns nothing: orphans come to us on Linux only.
+/// Returns nothing: orphans are adopted on Linux only.
 #[cfg(not(target_os = "linux"))]
 pub fn own_children() -> Vec<i32> {
     Vec::new()
 }
 
-/// Returns the processes that a process has started and that are there now.
+/// Returns the current children of a process.
 #[cfg(target_os = "linux")]
 pub fn children_of(pid: u32) -> Vec<u32> {
     let children = linux::listed_children(Path::new(&format!("/proc/{pid}/task")));
@@ -148,17 +149,17 @@ pub fn children_of(_: u32) -> Vec<u32> {
     Vec::new()
 }
 
-/// Makes orphans of our descendants our own children, where the system can do that.
+/// Makes us the parent of orphans of our descendants, where the system supports that.
 pub fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     {
-        // Without it, the mark in the environment and the process group have to do.
+        // Without it, only the mark in the environment and the process group are used.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     }
 }
 
-/// Leaves orphans of our descendants to the system again: for what is to outlive us, and must not be
-/// ended with us.
+/// Leaves orphans of our descendants to the system again: for processes that are to outlive us, and
+/// must not be ended with us.
 pub fn release_orphans() {
     #[cfg(target_os = "linux")]
     {
@@ -182,26 +183,26 @@ mod linux {
         pub parent: i32,
         pub group: i32,
         pub zombie: bool,
-        /// When it started, in the kernel's ticks.
+        /// When it started, in kernel ticks.
         pub began: u64,
     }
 
-    /// Tells whether we have any child, dead or alive.
+    /// Returns whether we have any child, dead or alive.
     pub fn has_children() -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         !matches!(waitid(WaitId::All, options), Err(Errno::CHILD))
     }
 
-    /// Lists our children, where the kernel keeps such lists: one small file for each thread.
+    /// Lists our children, where the kernel keeps such lists: one small file per thread.
     pub fn own_children() -> Option<Vec<i32>> {
-        // Mostly there is none, and that is told by one call.
+        // Usually there is none, which one call shows.
         if !has_children() {
             return Some(Vec::new());
         }
         listed_children(Path::new("/proc/self/task"))
     }
 
-    /// Lists the children of a process by the folder of its threads.
+    /// Lists the children of a process from the folder of its threads.
     pub fn listed_children(threads: &Path) -> Option<Vec<i32>> {
         let mut children = Vec::new();
         for thread in fs::read_dir(threads).ok()? {
@@ -219,7 +220,7 @@ mod linux {
             .filter_map(|entry| {
                 let id = entry.file_name().to_str()?.parse().ok()?;
                 let stat = fs::read(entry.path().join("stat")).ok()?;
-                // The name in parentheses may itself hold parentheses and blanks.
+                // The name in parentheses may itself contain parentheses and blanks.
                 let after_name = stat.iter().rposition(|byte| *byte == b')')? + 2;
                 let text = String::from_utf8_lossy(stat.get(after_name..)?).into_owned();
                 let mut fields = text.split(' ');
@@ -233,9 +234,9 @@ mod linux {
             .collect()
     }
 
-    /// Returns the members of a family and their descendants that are alive, but never ourselves.
+    /// Returns the live members of a family and their descendants, but never ourselves.
     pub fn living(processes: &[Process], mut family: HashSet<i32>, own: i32) -> Vec<i32> {
-        // A child may stand before its parent in the list.
+        // A child may come before its parent in the list.
         loop {
             let before = family.len();
             for process in processes {

@@ -1,7 +1,7 @@
-//! Hooks that run aside: started, not waited for, journaled when they end.
+//! Detached hooks: started in the background, not waited for, journaled when they end.
 //!
-//! A hook that runs aside outlives us, and still has its time limit and its line in the journal.
-//! So another process of ours looks after it: it gets a [`DetachedJob`] on standard input and is in a
+//! A detached hook outlives us, and still has its time limit and its line in the journal. So
+//! another process of ours supervises it: it gets a [`DetachedJob`] on standard input and has a
 //! process group of its own, out of reach for a host that ends ours.
 
 use std::ffi::OsString;
@@ -27,13 +27,13 @@ use crate::output::interpret;
 use crate::places::Places;
 use crate::settings::JournalSettings;
 
-/// The argument that makes the program look after a job.
+/// The argument that makes the program supervise a job.
 pub const ARGUMENT: &str = "__detached";
 
 /// The argument that makes the program seal and drop segments of the journal.
 pub const KEEPER: &str = "__keep";
 
-/// One hook to run aside.
+/// One hook to run detached.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DetachedJob {
     /// What to start.
@@ -52,7 +52,7 @@ pub struct DetachedJob {
     pub record: Record,
 }
 
-/// Starts a process of ours that looks after the job. Does not wait.
+/// Starts a process of ours that supervises the job. Does not wait.
 pub fn launch(binary: &Path, job: &DetachedJob) -> io::Result<()> {
     let mut file = scratch_file()?;
     serde_json::to_writer(io::BufWriter::new(&mut file), job)?;
@@ -60,8 +60,8 @@ pub fn launch(binary: &Path, job: &DetachedJob) -> io::Result<()> {
     start(binary, ARGUMENT, file.into(), Vec::new())
 }
 
-/// Starts a process of ours that seals what was closed in the journal. Does not wait.
-pub fn launch_keeper(binary: &Path, places: &Places) -> io::Result<()> {
+/// Starts a process of ours that seals closed segments of the journal. Does not wait.
+pub fn launch_retention(binary: &Path, places: &Places) -> io::Result<()> {
     start(binary, KEEPER, Stdio::null(), of_places(places))
 }
 
@@ -76,7 +76,7 @@ fn start(
         .stdin(stdin)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        // Not one of the run that started us: ending that run must not end this.
+        // Not part of the run that started us: ending that run must not end this.
         .env(MARK, ASIDE)
         .envs(variables)
         .current_dir("/")
@@ -91,8 +91,8 @@ pub fn remember_detached(child: Child) {
     launched().push(child);
 }
 
-/// Takes leave of those we have started that have ended: in a process that lives on, each would
-/// stay in the system's table. Others are left alone.
+/// Reaps the ended processes that we started: in a long-lived process each would stay in the
+/// process table as a zombie. Other children are not touched.
 pub fn reap() {
     launched().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
 }
@@ -102,7 +102,7 @@ fn launched() -> MutexGuard<'static, Vec<Child>> {
     LAUNCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns a file without a name.
+/// Creates a file without a name.
 pub fn scratch_file() -> io::Result<File> {
     #[cfg(target_os = "linux")]
     if let Ok(fd) = rustix::fs::memfd_create("anyhook-job", rustix::fs::MemfdFlags::CLOEXEC) {
@@ -111,7 +111,7 @@ pub fn scratch_file() -> io::Result<File> {
     atomic_file::anonymous_temp_file()
 }
 
-/// Completes the record of a hook that ran aside.
+/// Completes the record of a detached hook.
 pub fn complete(record: &mut Record, stdout: StdoutUse, result: RunResult) {
     record.took_us = u64::try_from(result.took.as_micros()).unwrap_or(u64::MAX);
     if let Some(run) = record.runs.first_mut() {
@@ -127,7 +127,7 @@ pub fn complete(record: &mut Record, stdout: StdoutUse, result: RunResult) {
     }
 }
 
-/// Looks after the job on `input`: runs it, then journals its outcome.
+/// Supervises the job on `input`: runs it, then journals its outcome.
 pub fn look_after(mut input: impl Read) -> io::Result<()> {
     let mut text = Vec::new();
     input.read_to_end(&mut text)?;
@@ -137,7 +137,7 @@ pub fn look_after(mut input: impl Read) -> io::Result<()> {
     let result = ProcessRunner::adopting().run(&command, &input, Duration::from_millis(limit_ms));
     complete(&mut record, stdout, result);
     match state {
-        // Whoever closes the next segment does what there is to do for this one.
+        // The process that closes the next segment does the pending work for this one.
         Some(state) => {
             let state = Path::new(&state);
             record.runs.iter().for_each(|run| failure_streak::remember(state, run));

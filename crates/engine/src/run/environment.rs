@@ -1,13 +1,13 @@
-//! What a hook's process inherits of the environment.
+//! The environment a hook's process inherits.
 //!
 //! Variables of the agent's process must not decide what a guard does. So no hook gets those that
-//! replace its code before its first line runs, and a guard (a hook with `on_failure: block`) starts
-//! in a clean environment: with a `PATH` that `anyhook install` has recorded, the few variables
-//! that say who and where the user is, our own, and those its HOOK.md names. Other hooks keep the
-//! rest of the agent's environment: a quality gate needs the project's tools.
+//! replace its code before its first line runs, and a guard (a hook with `on_failure: block`)
+//! starts in a clean environment: with a `PATH` that `anyhook install` has recorded, the few
+//! variables that say who and where the user is, our own, and those its HOOK.md names. Other hooks
+//! keep the rest of the agent's environment: a quality gate needs the project's tools.
 //!
-//! This is the one place of the engine that looks at the environment of its own process: what is
-//! handed on has to be looked at.
+//! This is the only place in the engine that reads the environment of its own process, because it
+//! has to pass it on.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -26,26 +26,27 @@ use crate::atomic_file::{AtomicFile, create_private_dir};
 use crate::hook::{Hook, read_regular};
 use crate::places::Places;
 
-/// Where programs are, if `install` has recorded nothing: where systems keep theirs, and nobody
-/// else may write.
+/// The default `PATH`, if `install` has recorded nothing: where systems keep their programs, and no
+/// one else may write.
 pub const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/homebrew/bin:/run/current-system/sw/bin";
 
-/// What a guard gets of its caller's environment without asking, beside our own variables.
+/// What a guard gets of its caller's environment without naming it, in addition to our own
+/// variables.
 const HARMLESS: [&str; 8] =
     ["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"];
 
-/// What our own variables begin with.
+/// The prefix of our own variables.
 const OURS: &[u8] = b"ANYHOOK_";
 
 /// What a process gets of our environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Inherits {
-    /// All of it: for programs that are no hooks.
+    /// All of it: for programs that are not hooks.
     #[default]
     All,
-    /// All but what replaces a program's code.
+    /// All except what replaces a program's code.
     AllButCode,
-    /// What a guard gets, and these.
+    /// What a guard gets, plus these.
     Clean(Vec<String>),
 }
 
@@ -58,12 +59,12 @@ impl Inherits {
         }
     }
 
-    /// Returns the variables that a process gets of ours.
+    /// Returns the variables that a process inherits from ours.
     pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
         env::vars_os().filter(|(name, _)| self.has(name)).collect()
     }
 
-    /// Tells whether a process gets this variable.
+    /// Returns whether a process inherits this variable.
     pub fn has(&self, name: &OsStr) -> bool {
         let bytes = name.as_bytes();
         // A hook inside a hook must not take the outer one's tool for its own.
@@ -83,8 +84,8 @@ impl Inherits {
     }
 }
 
-/// Returns the variables of a guard that do not come from its caller: where programs and the
-/// user's folders are, as `install` has found them.
+/// Returns the variables of a guard that do not come from its caller: where programs and the user's
+/// folders are, as recorded by `install`.
 pub fn of_guard(places: &Places, named: &[String]) -> Vec<(OsString, OsString)> {
     let recorded = places.state.as_deref().and_then(recorded_path);
     let path = recorded.unwrap_or_else(|| SYSTEM_PATH.into());
@@ -95,8 +96,7 @@ pub fn of_guard(places: &Places, named: &[String]) -> Vec<(OsString, OsString)> 
     variables
 }
 
-/// Returns the variables by which an `anyhook` that is started finds the folders where this one has
-/// them.
+/// Returns the variables by which an `anyhook` that is started finds the same folders as this one.
 pub fn of_places(places: &Places) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<(OsString, OsString)> = Vec::with_capacity(3);
     let home = places.home.as_deref();
@@ -117,7 +117,7 @@ pub fn of_places(places: &Places) -> Vec<(OsString, OsString)> {
     variables
 }
 
-/// Finds a program in the folders of a `PATH`; those that are not absolute do not count.
+/// Finds a program in the folders of a `PATH`; relative ones are ignored.
 pub(super) fn find_program(name: &OsStr, path: &OsStr) -> Option<PathBuf> {
     env::split_paths(path)
         .filter(|folder| folder.is_absolute())
@@ -130,7 +130,7 @@ pub fn path_file(state: &Path) -> PathBuf {
     StateDir::new(state).guard_path()
 }
 
-/// Records the `PATH` that guards are to have: its absolute folders, each once.
+/// Records the `PATH` for guards: its absolute folders, each once.
 pub fn record_path(state: &Path, path: &OsStr) -> io::Result<()> {
     let mut folders: Vec<PathBuf> = Vec::new();
     for folder in env::split_paths(path).filter(|folder| folder.is_absolute()) {
@@ -139,7 +139,7 @@ pub fn record_path(state: &Path, path: &OsStr) -> io::Result<()> {
         }
     }
     if folders.is_empty() {
-        // A path without a folder finds nothing: the usual one is better.
+        // A path without a folder finds nothing: the default is better.
         return match fs::remove_file(path_file(state)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),

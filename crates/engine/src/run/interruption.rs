@@ -1,7 +1,7 @@
-//! Signals that are meant for us while a hook runs: INT, TERM and HUP end the hook first.
+//! Handles signals sent to us while a hook runs: INT, TERM and HUP end the hook first.
 //!
 //! A hook is in a process group of its own, so a signal to us does not reach it. Listening begins
-//! with the first hook that is run: before that a signal does what it always does.
+//! with the first hook that is run: before that a signal has its default effect.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -14,33 +14,33 @@ use signal_hook::{flag, low_level::pipe};
 /// The signals that ask a process to end.
 const SIGNALS: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
 
-/// Tells whether this process ignores a signal: what was started by `nohup` is not to end with its
-/// terminal.
+/// Returns whether this process ignores a signal: a process started by `nohup` must not end with
+/// its terminal.
 pub type IsIgnored = fn(i32) -> bool;
 
-/// An ear for signals that ask us to end.
+/// Listens for signals that ask us to end.
 #[derive(Debug)]
 pub struct Interruption {
-    /// The signal that came, or 0.
+    /// The signal received, or 0.
     signal: Arc<AtomicUsize>,
-    /// Readable, for good, once one came.
+    /// Becomes permanently readable once a signal is received.
     wake: UnixStream,
 }
 
 impl Interruption {
-    /// Begins to listen; nothing where the system does not let us.
+    /// Starts listening; `None` where the system does not allow it.
     pub fn listen(is_ignored: IsIgnored) -> Option<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
         let heeded = heeded_signals(is_ignored);
         for number in &heeded {
-            // First the number: the reader that is woken finds it.
+            // The number first: the reader that is woken must find it.
             let value = usize::try_from(*number).unwrap_or_default();
             flag::register_usize(*number, Arc::clone(&signal), value).ok()?;
         }
         Some(Self { signal, wake: wake_on(&heeded)? })
     }
 
-    /// Returns the signal that came, if one did.
+    /// Returns the signal received, if any.
     pub fn signal(&self) -> Option<i32> {
         i32::try_from(self.signal.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0)
     }
@@ -70,8 +70,8 @@ fn heeded_signals(is_ignored: IsIgnored) -> Vec<i32> {
     SIGNALS.into_iter().filter(|number| !is_ignored(*number)).collect()
 }
 
-/// Tells whether this process ignores a signal, as far as the system's files tell. A program that
-/// may ask the system itself does so: it is quicker.
+/// Returns whether this process ignores a signal, according to the system's files. A program that
+/// can ask the system directly does so, which is faster.
 pub fn is_ignored(signal: i32) -> bool {
     let read = || -> Option<u64> {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;

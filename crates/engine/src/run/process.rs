@@ -1,4 +1,4 @@
-//! One run of a hook's program: started, fed, drained, and answered in time.
+//! One run of a hook's program: starts it, feeds its input, reads its output, and answers in time.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -27,15 +27,15 @@ use crate::dispatch::RunResult;
 use crate::hook::EntryPoint;
 use crate::script_check;
 
-/// Between asking a run to end and ending it.
+/// The time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(100);
-/// After a run's limit, the answer comes no later than this.
+/// The answer comes at most this long after a run's limit.
 const END_WITHIN: Duration = Duration::from_millis(200);
-/// How often we look where the system cannot wake us.
+/// The polling interval where the system cannot wake us.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// A script that is just being written cannot be started; editors and copies are quick.
+/// A script that is being written cannot be started; editors and copies are quick.
 const BUSY_TRIES: u32 = 10;
-/// A pipe holds no more than this, so after the exit no more can be waiting in it.
+/// The maximum capacity of a pipe, so after the exit no more can be waiting in it.
 const PIPE_MOST: usize = 1024 * 1024;
 
 /// What is to be started.
@@ -65,7 +65,7 @@ impl ProcessCommand {
         Self { program, arguments, work_dir: work_dir.into_os_string(), inherits, environment }
     }
 
-    /// Makes the command for a program that is no hook.
+    /// Makes the command for a program that is not a hook.
     pub fn of_program(
         program: OsString,
         arguments: Vec<OsString>,
@@ -77,7 +77,7 @@ impl ProcessCommand {
     }
 
     /// Starts it in a process group of its own. The standard library uses `posix_spawn` for this,
-    /// which costs the same however large we are.
+    /// whose cost does not depend on our size.
     fn spawn(&self, mark: &str) -> io::Result<Child> {
         let inherited = self.inherits.variables();
         let mut command = std::process::Command::new(self.found_program(&inherited));
@@ -108,8 +108,8 @@ impl ProcessCommand {
 }
 
 impl ProcessCommand {
-    /// Returns the program by its path: found by the `PATH` it will have itself, and started in the
-    /// quick way, which the standard library takes only for a path.
+    /// Returns the program's path: found in the `PATH` it will have itself, and given as a path
+    /// because the standard library uses the fast way of starting only for a path.
     fn found_program<'a>(&'a self, inherited: &'a [(OsString, OsString)]) -> Cow<'a, OsStr> {
         if self.program.as_bytes().contains(&b'/') {
             return Cow::Borrowed(&self.program);
@@ -127,40 +127,40 @@ impl ProcessCommand {
 /// Runs commands one after another.
 #[derive(Debug, Default)]
 pub struct ProcessRunner {
-    /// Whether orphans of our descendants come to us.
+    /// Whether to adopt orphans of our descendants.
     adopts_orphans: bool,
-    /// Whether they do by now.
+    /// Whether they are adopted already.
     adopts_now: Cell<bool>,
-    /// The marks of the runs so far.
+    /// The marks of earlier runs.
     marks: RefCell<Vec<String>>,
-    /// Tells which signals are ignored, if one that asks us to end ends the run first.
+    /// Determines which signals are ignored, if a signal that asks us to end ends the run first.
     heeds_signals: Option<IsIgnored>,
-    /// Who listens for such signals, from the first run on.
+    /// Listens for such signals, from the first run on.
     interruption: OnceCell<Option<Interruption>>,
 }
 
 impl ProcessRunner {
-    /// Makes a runner to which orphans of its runs come, from the first run on.
+    /// Makes a runner that adopts orphans of its runs, from the first run on.
     pub fn adopting() -> Self {
         Self { adopts_orphans: true, ..Self::default() }
     }
 
-    /// Has a signal that asks this process to end (INT, TERM, HUP) end the run first; those that
-    /// would follow are not started any more. What then becomes of the process is the caller's to
-    /// say ([`Self::interrupted`]).
+    /// Makes a signal that asks this process to end (INT, TERM, HUP) end the run first; further
+    /// runs are not started. What happens to the process then is up to the caller
+    /// ([`Self::interrupted`]).
     pub fn heed_signals(&mut self, is_ignored: IsIgnored) {
         self.heeds_signals = Some(is_ignored);
     }
 
-    /// Returns the signal that has asked this process to end since the first run, if one did.
+    /// Returns the signal that has asked this process to end since the first run, if any.
     pub fn interrupted(&self) -> Option<i32> {
         self.interruption.get()?.as_ref()?.signal()
     }
 
-    /// Runs a command to its end, or to the end of its time.
+    /// Runs a command until it ends or its time limit is reached.
     pub fn run(&self, command: &ProcessCommand, input: &str, limit: Duration) -> RunResult {
         let began = Instant::now();
-        // Most processes of ours run nothing, and need nothing of this.
+        // Most of our processes run nothing, and need none of this.
         if self.adopts_orphans && !self.adopts_now.replace(true) {
             adopt_orphans();
             keep_exit_codes();
@@ -201,9 +201,9 @@ impl ProcessRunner {
     }
 }
 
-/// Makes sure that exit codes reach us, also where whoever started us ignores the end of children.
+/// Makes sure that exit codes reach us, even if our parent ignores SIGCHLD.
 pub fn keep_exit_codes() {
-    // Any handler will do: the system throws exit codes away only while the signal is ignored.
+    // Any handler will do: the system discards exit codes only while the signal is ignored.
     let _ =
         signal_hook::flag::register(signal_hook::consts::SIGCHLD, Arc::new(AtomicBool::new(false)));
 }
@@ -245,13 +245,13 @@ fn new_mark() -> String {
     format!("{:016x}", random_bits())
 }
 
-/// Returns random bits for a name: not for a secret.
+/// Returns random bits for a name, not for a secret.
 pub(crate) fn random_bits() -> u64 {
-    // What hash tables are seeded with: the process has asked the system for it already.
+    // What hash tables are seeded with: the process has already asked the system for it.
     RandomState::new().build_hasher().finish()
 }
 
-/// A run under way.
+/// A run in progress.
 struct Run {
     child: Child,
     family: RunFamily,
@@ -261,7 +261,7 @@ struct Run {
     stderr: Stream<std::process::ChildStderr>,
 }
 
-/// One end of a pipe and what came through it.
+/// One end of a pipe and what was read from it.
 struct Stream<P> {
     pipe: Option<P>,
     kept: Capture,
@@ -275,7 +275,7 @@ impl<P: Read + AsFd> Stream<P> {
         Self { pipe, kept: Capture::default() }
     }
 
-    /// Reads what is there, at most `most` bytes; closes the pipe at its end.
+    /// Reads what is available, at most `most` bytes; closes the pipe at its end.
     fn drain(&mut self, most: usize) {
         let Some(pipe) = &mut self.pipe else { return };
         let mut buffer = [0; 16 * 1024];
@@ -301,7 +301,7 @@ impl<P: Read + AsFd> Stream<P> {
     }
 }
 
-/// Makes the end of a new pipe not wait. It has no other flags that could get lost.
+/// Makes the end of a new pipe non-blocking. It has no other flags that could get lost.
 fn set_nonblocking(fd: BorrowedFd<'_>) {
     let _ = rustix::fs::fcntl_setfl(fd, rustix::fs::OFlags::NONBLOCK);
 }
@@ -364,8 +364,8 @@ impl Run {
         (outcome, self.stdout.kept, self.stderr.kept)
     }
 
-    /// Waits until something can be read or written, or the child ends, or the time is over; then
-    /// reads and writes. Returns whether the child may have ended.
+    /// Waits until something can be read or written, the child ends, or the time is up; then reads
+    /// and writes. Returns whether the child may have ended.
     fn wait(
         &mut self,
         input: &mut &[u8],
@@ -410,7 +410,7 @@ impl Run {
         self.stdin = None;
     }
 
-    /// Ends the child and all its descendants: asks, waits a little, then insists.
+    /// Ends the child and all its descendants: SIGTERM, a short wait, then SIGKILL.
     fn end(&mut self, deadline: Instant) {
         self.stdin = None;
         self.family.signal(Signal::TERM);
@@ -420,7 +420,7 @@ impl Run {
             let reaped = matches!(self.child.try_wait(), Ok(Some(_)) | Err(_));
             let now = Instant::now();
             if now >= last {
-                // On a busy machine the grace may be over before we could insist even once.
+                // On a busy machine the grace period may be over before SIGKILL was sent even once.
                 self.family.signal(Signal::KILL);
                 self.family.signal(Signal::KILL);
                 break;
@@ -442,14 +442,14 @@ impl Run {
     }
 }
 
-/// Waits for one of the descriptors that are given; tells which of them are ready.
+/// Waits for one of the given descriptors; returns which of them are ready.
 fn ready<const COUNT: usize>(
     fds: [Option<(BorrowedFd<'_>, PollFlags)>; COUNT],
     most: Duration,
 ) -> [bool; COUNT] {
     let mut polled: Vec<PollFd<'_>> =
         fds.iter().flatten().map(|(fd, flags)| PollFd::from_borrowed_fd(*fd, *flags)).collect();
-    // Interrupted or failed: the loop looks for itself.
+    // Interrupted or failed: the loop checks by itself.
     let failed = poll(&mut polled, Timespec::try_from(most).ok().as_ref()).is_err();
     let mut polled = polled.iter();
     fds.map(|fd| {
@@ -458,7 +458,7 @@ fn ready<const COUNT: usize>(
     })
 }
 
-/// Returns a descriptor that becomes readable when the process ends, where the system has such.
+/// Returns a descriptor that becomes readable when the process ends, where the system supports it.
 fn exit_notice(pid: Pid) -> Option<OwnedFd> {
     #[cfg(target_os = "linux")]
     {

@@ -1,7 +1,7 @@
-//! Ending a process with all it has started: asked first, then made to.
+//! Ends a process with everything it has started: SIGTERM first, then SIGKILL.
 //!
-//! For processes that are ours to wait for as long as it takes. A hook's run has its own way, inside
-//! its time limit: see [`process`](super::process).
+//! For processes that we can wait for as long as it takes. A hook's run is ended within its time
+//! limit instead: see [`process`](super::process).
 
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
@@ -16,18 +16,18 @@ use crate::wait::poll_until;
 /// How long processes have to end.
 #[derive(Clone, Copy, Debug)]
 pub struct ShutdownGrace {
-    /// Between asking and insisting.
+    /// The time between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// After that: a process that is insisted on is gone by then, or waits for the disk.
+    /// The time after that: by then a killed process is gone, or waits for the disk.
     pub insist: Duration,
-    /// How often it is looked who is left.
+    /// The polling interval for the remaining processes.
     pub look_every: Duration,
 }
 
-/// Ends a child and its family. `meanwhile` is done while they end. Returns how the child ended, if
-/// it did.
+/// Ends a child and its family. `meanwhile` is called while they end. Returns how the child ended,
+/// if it did.
 ///
-/// Orphans need not come to us, but are known by their mark.
+/// Orphans need not be adopted by us, but are identified by their mark.
 pub fn end_child(
     child: &mut Child,
     family: &RunFamily,
@@ -43,7 +43,8 @@ pub fn end_child(
     status
 }
 
-/// Ends a family whose first member another thread waits for: `is_reaped` says whether that is done.
+/// Ends a family whose first member another thread waits for: `is_reaped` returns whether that is
+/// done.
 pub fn end_family(
     family: &RunFamily,
     patience: ShutdownGrace,
@@ -53,10 +54,10 @@ pub fn end_family(
     end(patience, signal, |anybody| is_reaped() && !anybody);
 }
 
-/// Ends all processes that carry a mark, with what they have started; nothing waits for them.
-/// Tells whether all are gone.
+/// Ends all processes that carry a mark, with their descendants; nothing waits for them. Returns
+/// whether all are gone.
 pub fn end_marked(mark: &str, patience: ShutdownGrace) -> bool {
-    // One that was just being started gets its mark between two looks.
+    // A process that is just being started may get its mark between two checks.
     let mut is_seen_empty = false;
     end(
         patience,
@@ -69,8 +70,8 @@ pub fn end_marked(mark: &str, patience: ShutdownGrace) -> bool {
     )
 }
 
-/// Asks with `SIGTERM`, then insists with `SIGKILL`, until `is_over` says so or patience is at its
-/// end; tells which. `signal` sends a signal to all and tells whether anybody is left.
+/// Sends `SIGTERM`, then `SIGKILL`, until `is_over` returns `true` or the time is up; returns
+/// which. `signal` sends a signal to all and returns whether any process is left.
 fn end(
     patience: ShutdownGrace,
     mut signal: impl FnMut(Signal) -> bool,
@@ -80,15 +81,15 @@ fn end(
     signal(Signal::TERM);
     let over = poll_until(insist_from + patience.insist, patience.look_every, || {
         let insists = Instant::now() >= insist_from;
-        // One that is stopped would not hear that it is to end.
+        // A stopped process would not receive SIGTERM.
         let anybody = signal(if insists { Signal::KILL } else { Signal::CONT });
         is_over(anybody).then_some(())
     });
     over.is_some()
 }
 
-/// Sends a signal to a family; its first member need not lead a group. Tells whether anybody is
-/// left.
+/// Sends a signal to a family; its first member need not lead a group. Returns whether any process
+/// is left.
 fn signal_family(family: &RunFamily, signal: Signal) -> bool {
     let anybody = family.signal(signal);
     #[cfg(not(target_os = "linux"))]

@@ -1,4 +1,5 @@
-//! How a person is told that an agent needs them: the `[notify]` table. Not a project's to say.
+//! Notification settings: how a person is told that an agent needs them, the `[notify]` table. A
+//! project cannot set it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,28 +9,28 @@ use anyhook_model::notice::NoticeKind;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A way that takes longer holds up what a person does next.
+/// A slower channel would delay what a person does next.
 const TIMEOUT_MAX: u32 = 300;
 
 /// How a person is told that an agent needs them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NotifySettings {
-    /// What a person is told of.
+    /// What a person is notified about.
     pub on: Vec<NoticeKind>,
-    /// Whether by a notification on the desktop, where there is one.
+    /// Whether to show a desktop notification, where there is a desktop.
     pub desktop: bool,
-    /// The program that is run.
+    /// The program to run.
     pub command: Option<NotifyCommand>,
-    /// The server that gets a request.
+    /// The server to send a request to.
     #[serde(deserialize_with = "web_address")]
     pub webhook: Option<String>,
     /// The file with the secret that requests are signed with.
     #[serde(deserialize_with = "full_path")]
     pub webhook_secret_file: Option<PathBuf>,
-    /// Whether by the bell of the person's terminals.
+    /// Whether to ring the bell of the person's terminals.
     pub bell: bool,
-    /// How long each way may take.
+    /// How long each channel may take.
     pub timeout_seconds: u32,
 }
 
@@ -55,18 +56,18 @@ impl Default for NotifySettings {
 }
 
 impl NotifySettings {
-    /// Returns how long each way may take.
+    /// Returns how long each channel may take.
     pub fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_seconds.clamp(1, TIMEOUT_MAX).into())
     }
 
-    /// Tells whether a person is told of such things.
+    /// Returns whether a person is notified about this kind.
     pub fn wants(&self, kind: NoticeKind) -> bool {
         self.on.contains(&kind)
     }
 }
 
-/// The program that tells a person.
+/// The program that notifies a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotifyCommand {
     /// A program with its arguments; no shell sees them.
@@ -120,7 +121,7 @@ impl<'de> Deserialize<'de> for NotifyCommand {
 
 fn web_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let address = Option::<String>::deserialize(deserializer)?;
-    // The text itself is not repeated: there may be a secret in it.
+    // The text itself is not repeated: it may contain a secret.
     match &address {
         Some(text) if !text.starts_with("https://") && !text.starts_with("http://") => {
             Err(de::Error::custom("the webhook must start with https:// or http://"))

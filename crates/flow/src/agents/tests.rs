@@ -23,7 +23,7 @@ fn prompt(source: StateSource, at: i64, prompt_type: PromptType) -> BusEvent {
     BusEvent::AgentPrompt(AgentPrompt { report: report(source, at), prompt_type })
 }
 
-/// Returns what the last event did, and the agent after it.
+/// Returns the effect of the last event, and the agent after it.
 fn after(events: &[BusEvent]) -> (Applied, Agent) {
     let mut agents = Agents::default();
     let mut heard = Applied::Same;
@@ -85,7 +85,7 @@ fn the_answer_to_one_prompt_is_not_that_to_another() {
     };
     let both = [works(StateSource::Hook, 1), asks("one", 2), asks("two", 3)];
     let at_prompt = AgentState::Prompting(PromptType::Permission);
-    // The record of the first question, with its answer, and what the host tells of that.
+    // The record of the first question, with its answer, and the host's report about it.
     let answered = BusEvent::AgentWorking(of_call("one", 2));
     let replied = BusEvent::AgentWorking(AgentReport { call_ended: true, ..of_call("one", 4) });
     for event in [answered, replied] {
@@ -400,17 +400,17 @@ fn a_prompt_that_was_answered_on_the_screen_is_not_revived_by_its_late_record() 
     let again = AgentPrompt { report: of_call(7, false), prompt_type: PromptType::Permission };
     let (heard, _) = after(&[asks(), ended, BusEvent::AgentPrompt(again)]);
     assert_eq!(heard, Applied::Changed);
-    // The end of another call says nothing about this one.
+    // The end of another call does not affect this one.
     let other = AgentReport { call: Some("other".to_owned()), ..of_call(5, true) };
     let (heard, _) = after(&[works(StateSource::Hook, 1), BusEvent::AgentWorking(other), asks()]);
     assert_eq!(heard, Applied::Changed);
-    // Nor does what a subagent does.
+    // Nor does the activity of a subagent.
     let other = AgentReport { subagent: Some("s".to_owned()), ..report(StateSource::Hook, 5) };
     let (heard, _) = after(&[works(StateSource::Hook, 1), BusEvent::AgentWorking(other), asks()]);
     assert_eq!(heard, Applied::Changed);
 }
 
-/// A call that is made twice is known by the same digest.
+/// A call that is made twice has the same digest both times.
 #[test]
 fn what_is_told_late_of_a_call_says_nothing_of_the_same_call_made_again() {
     let of_call = |at, call_ended| {
@@ -432,8 +432,8 @@ fn what_is_told_late_of_a_call_says_nothing_of_the_same_call_made_again() {
     assert_eq!((heard, agent.state), (Applied::Dropped(DropReason::Late), AgentState::Working));
 }
 
-/// A notification and a look at the screen name no call: what is older than what the agent told since
-/// is over.
+/// A notification and a look at the screen name no call: what is older than the agent's latest
+/// report is over.
 #[test]
 fn a_prompt_that_was_answered_is_not_revived_by_what_was_seen_before() {
     let of_call = |at, call_ended| {
@@ -455,7 +455,7 @@ fn a_prompt_that_was_answered_is_not_revived_by_what_was_seen_before() {
     }
 }
 
-/// The screen tells late that a dialog is gone: when it last showed it counts.
+/// The screen reports late that a dialog is gone: the time when it last showed it counts.
 #[test]
 fn a_dialog_that_is_gone_says_nothing_of_what_came_after_it() {
     let asks = |source, at| prompt(source, at, PromptType::Permission);
@@ -463,7 +463,7 @@ fn a_dialog_that_is_gone_says_nothing_of_what_came_after_it() {
     let (heard, agent) =
         after(&[asks(StateSource::Notification, 1), asks(StateSource::Screen, 2), gone(3)]);
     assert_eq!((heard, agent.state), (Applied::Changed, AgentState::Working));
-    // The next prompt is told of before the screen was looked at again.
+    // The next prompt is reported before the screen was looked at again.
     let story = [
         asks(StateSource::Screen, 2),
         works(StateSource::Hook, 3),
@@ -472,7 +472,7 @@ fn a_dialog_that_is_gone_says_nothing_of_what_came_after_it() {
     let (_, before) = after(&story);
     let (heard, agent) = after(&[&story[..], &[gone(2), asks(StateSource::Screen, 5)]].concat());
     assert_eq!((heard, agent.rest()), (Applied::Same, before.rest()), "one prompt is one rest");
-    // The turn is over by then.
+    // The turn is over by that time.
     let (heard, agent) =
         after(&[asks(StateSource::Screen, 2), idle(StateSource::Hook, 3), gone(2)]);
     assert_eq!((heard, agent.state), (Applied::Dropped(DropReason::Late), AgentState::Idle));
@@ -515,8 +515,8 @@ fn a_late_record_of_a_turn_that_is_over_changes_nothing() {
     assert_eq!((heard, agent.state), (Applied::Dropped(DropReason::Late), AgentState::Idle));
 }
 
-/// The log tells of the end of a turn a moment after the hook has, and what we type in between is
-/// not the agent's doing.
+/// The log reports the end of a turn a moment after the hook has, and what we type in between is
+/// not the agent's activity.
 #[test]
 fn the_log_of_a_rest_that_was_nudged_is_the_same_rest() {
     let nudge = || BusEvent::AgentInput(report(StateSource::Signal, 3));

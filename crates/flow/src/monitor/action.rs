@@ -1,4 +1,4 @@
-//! What the monitor wants done, and why it wants nothing.
+//! The actions of the monitor, and the reasons for ignoring an event.
 
 use anyhook_model::approval_request::Choice;
 use anyhook_model::{FailureKind, PromptType};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agents::DropReason;
 
-/// Names a decision or a gate's run, for what comes of it.
+/// Identifies a decision or a gate run, so that its result can be matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Ticket {
     /// The visit it belongs to.
@@ -16,18 +16,19 @@ pub struct Ticket {
     pub number: u32,
 }
 
-/// Something to be done.
+/// An action to carry out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum MonitorAction {
-    /// Type a message into the session, if [`Monitor::may_nudge`](super::Monitor::may_nudge) says
-    /// so just before. Whoever types tells `agent:input`, so that the next rest is a new one.
+    /// Type a message into the session, if [`Monitor::may_nudge`](super::Monitor::may_nudge) allows
+    /// it just before. The process that types emits `agent:input`, so that the next rest is a new
+    /// one.
     Nudge {
         /// The rest it is for.
         rest: u64,
         /// What to type.
         message: String,
     },
-    /// The step completed: go on to the next.
+    /// The step completed: continue with the next.
     Advance {
         /// The reason.
         why: String,
@@ -37,7 +38,7 @@ pub enum MonitorAction {
         /// The reason.
         why: String,
     },
-    /// Make a decision and notify; the step waits for it.
+    /// Create a decision and notify; the step waits for it.
     Escalate {
         /// Its name.
         decision: Ticket,
@@ -48,7 +49,7 @@ pub enum MonitorAction {
         /// The options, numbered from 1.
         options: Vec<Choice>,
     },
-    /// The open decision needs no answer any more.
+    /// The open decision no longer needs an answer.
     DismissDecision {
         /// Its name.
         decision: Ticket,
@@ -62,27 +63,26 @@ pub enum MonitorAction {
         /// How long it may take.
         timeout: SignedDuration,
     },
-    /// Start the agent again in its session, and tell
-    /// [`Monitor::started`](super::Monitor::started) when it runs and the former process is no
-    /// more.
+    /// Restart the agent in its session, and call [`Monitor::started`](super::Monitor::started)
+    /// when it runs and the former process is gone.
     Recover {
-        /// What it is prompted with.
+        /// The message it is prompted with.
         message: Option<String>,
-        /// Whether that comes after its own prompt, not in its place.
+        /// Whether that comes after its own prompt instead of replacing it.
         append: bool,
     },
     /// The agent wants to stop: hold it.
     BlockStop {
-        /// What it is told.
+        /// The message for the agent.
         message: String,
     },
-    /// Call [`Monitor::timer_fired`](super::Monitor::timer_fired) then.
+    /// Call [`Monitor::timer_fired`](super::Monitor::timer_fired) at this time.
     WaitUntil(Timestamp),
     /// Answer the prompt the agent is at, if it is still the same.
     Answer {
-        /// The rest it is at it.
+        /// The rest in which it is at the prompt.
         rest: u64,
-        /// Whether it may.
+        /// Whether to allow it.
         allow: bool,
         /// What the person said.
         message: Option<String>,
@@ -92,7 +92,7 @@ pub enum MonitorAction {
 }
 
 impl MonitorAction {
-    /// Tells whether the step is over with it.
+    /// Returns whether this action ends the step.
     pub fn ends_step(&self) -> bool {
         matches!(self, Self::Advance { .. } | Self::Fail { .. })
     }
@@ -119,7 +119,7 @@ pub enum DecisionSubject {
 }
 
 impl DecisionSubject {
-    /// Returns what can be chosen.
+    /// Returns the options.
     pub fn options(self) -> Vec<Choice> {
         let options: &[(&str, &str)] = match self {
             Self::Idle | Self::Stop | Self::Signal => &[
@@ -128,7 +128,7 @@ impl DecisionSubject {
                 ("fail", "the step fails"),
                 ("dismiss", "nothing happens, and the step continues"),
             ],
-            // The agent's own answers are offered by whoever can give them to it.
+            // The agent's own answers are offered by the component that can deliver them.
             Self::Prompt(PromptType::Question) => {
                 &[("attach", "you answer in its session"), ("fail", "the step fails")]
             }
@@ -153,13 +153,13 @@ impl DecisionSubject {
     }
 }
 
-/// Why nothing is done about an event.
+/// Why an event is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IgnoreReason {
-    /// It is about no agent.
+    /// It is not about an agent.
     NoAgent,
-    /// No step knows the agent.
+    /// The agent does not belong to any step.
     UnknownAgent,
     /// The pipeline is over.
     Ended,
@@ -169,13 +169,13 @@ pub enum IgnoreReason {
     SignalStored,
     /// The step waits for a person.
     Waiting,
-    /// Everything about this rest has been done.
+    /// This rest has already been handled.
     Duplicate,
-    /// It does not count as news of the agent.
+    /// The agent registry dropped it.
     Uncounted(DropReason),
-    /// It is older than the agent's present run.
+    /// It is older than the agent's current run.
     EarlierRun,
-    /// A gate runs, and its result is waited for.
+    /// A gate is running, and its result is awaited.
     GateRuns,
     /// It waits until the cooldown is over.
     CoolingDown,
@@ -183,9 +183,9 @@ pub enum IgnoreReason {
     Settling,
     /// The rest it was for is over.
     RestOver,
-    /// No such time is waited for.
+    /// There is no such pending timer.
     NoTimer,
-    /// No such gate runs.
+    /// No such gate is running.
     NoGate,
     /// No such decision is open.
     NoDecision,
@@ -194,7 +194,7 @@ pub enum IgnoreReason {
 }
 
 impl IgnoreReason {
-    /// Returns it in words.
+    /// Returns it as text.
     pub fn words(self) -> &'static str {
         match self {
             Self::NoAgent => "it does not concern an agent",

@@ -1,4 +1,4 @@
-//! Decisions: how they are made, chosen and dismissed.
+//! Decisions: how they are opened, answered and dismissed.
 
 use anyhook_model::approval_request::ANSWER;
 use anyhook_model::{AgentState, PromptType};
@@ -11,22 +11,22 @@ use super::{DecisionSubject, IgnoreReason, MonitorAction, MonitorResult, Ticket}
 use crate::agents::Agent;
 use anyhook_model::reaction::Trigger;
 
-/// A decision that is open.
+/// An open decision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct OpenDecision {
     ticket: Ticket,
     about: DecisionSubject,
     question: String,
-    /// What the agent had done by then.
+    /// The agent's activity count at that time.
     activity: u64,
-    /// Whether the agent has rested since, so that it works *again* when it works.
+    /// Whether the agent has rested since, so that further work means it resumed.
     rested: bool,
     /// The gate it is about.
     pub(super) gate: Option<GateRun>,
 }
 
 impl MonitoredVisit {
-    /// Makes a decision in the place of any other.
+    /// Opens a decision, replacing any other.
     pub(super) fn escalate(
         &mut self,
         about: DecisionSubject,
@@ -35,7 +35,7 @@ impl MonitoredVisit {
     ) -> Vec<MonitorAction> {
         let mut actions = self.dismiss();
         let ticket = self.ticket();
-        // An agent that signals does something, whatever it was last seen asking.
+        // An agent that signals is active, whatever prompt it was last seen at.
         let is_busy =
             about == DecisionSubject::Signal && matches!(agent.state, AgentState::Prompting(_));
         self.decision = Some(OpenDecision {
@@ -61,8 +61,8 @@ impl MonitoredVisit {
             .collect()
     }
 
-    /// Closes the open decision if the agent works again by itself, or its turn is over and with it
-    /// the prompt that the decision is about.
+    /// Closes the open decision if the agent resumed work by itself, or if its turn ended and with
+    /// it the prompt that the decision is about.
     pub(super) fn dismiss_if_it_works(&mut self, agent: &Agent) -> Vec<MonitorAction> {
         let rests = self.rests_by_itself(agent);
         let Some(decision) = &mut self.decision else { return Vec::new() };
@@ -78,7 +78,7 @@ impl MonitoredVisit {
         self.decision.as_ref().map(|decision| decision.ticket)
     }
 
-    /// Tells whether an open decision is about a prompt.
+    /// Returns whether an open decision is about a prompt.
     pub(super) fn asks_about_prompt(&self, ticket: Ticket) -> bool {
         let is_it = |decision: &OpenDecision| {
             decision.ticket == ticket && matches!(decision.about, DecisionSubject::Prompt(_))
@@ -86,7 +86,7 @@ impl MonitoredVisit {
         self.decision.as_ref().is_some_and(is_it)
     }
 
-    /// Tells whether that is what a person is asked.
+    /// Returns whether a person is being asked this question.
     pub(super) fn asks(&self, question: &str) -> bool {
         self.decision.as_ref().is_some_and(|decision| decision.question == question)
     }
@@ -115,7 +115,7 @@ impl MonitoredVisit {
         let Some(decision) = self.decision.clone().filter(|open| open.ticket == ticket) else {
             return Err(IgnoreReason::NoDecision);
         };
-        // What an agent offers itself is not among ours.
+        // Options that the agent itself offers are not among ours.
         let is_answer =
             choice == ANSWER && decision.about == DecisionSubject::Prompt(PromptType::Question);
         if !is_answer && !decision.about.options().iter().any(|option| option.name == choice) {
@@ -159,7 +159,7 @@ impl MonitoredVisit {
                     let due = DueTrigger { trigger: Trigger::OnIdle, rest: agent.activity };
                     return Ok(self.nudge(due, message));
                 }
-                // Nothing is typed but at rest.
+                // Messages are typed only while the agent rests.
                 self.owed = Some(message);
                 Ok(self.catch_up(Some(agent), now))
             }
@@ -170,13 +170,13 @@ impl MonitoredVisit {
         }
     }
 
-    /// What was chosen comes too late: the agent does something else.
+    /// The choice comes too late: the agent does something else.
     fn catch_up_or_drop(&mut self, agent: Option<&Agent>, now: Timestamp) -> MonitorResult {
         let actions = self.catch_up(agent, now);
         if actions.is_empty() { Err(IgnoreReason::RestOver) } else { Ok(actions) }
     }
 
-    /// The present rest is a person's.
+    /// Leaves the current rest to a person.
     fn ignore(&mut self, agent: Option<&Agent>) {
         if let Some(due) = agent.and_then(|agent| self.due(agent)) {
             self.mark(due);
@@ -184,7 +184,7 @@ impl MonitoredVisit {
     }
 }
 
-/// Tells whether an agent that had failed or ended is there again.
+/// Returns whether an agent that had failed or ended is active again.
 fn is_going_on(agent: &Agent) -> bool {
     !agent.state.is_over() && !matches!(agent.state, AgentState::Failed(_))
 }

@@ -1,4 +1,4 @@
-//! A command that says whether the step is done.
+//! Gates: commands that check whether the step is done.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,10 +8,10 @@ use super::{DecisionSubject, IgnoreReason, MonitorAction, MonitorResult, Ticket}
 use crate::agents::Agent;
 use anyhook_model::reaction::{Action, Trigger};
 
-/// So much of a gate's output is shown: the end of it, where the failure is.
+/// Maximum length of a gate's output that is shown: the end of it, where the failure is.
 const SHOWN: usize = 4_000;
 
-/// A gate that runs, or ran.
+/// A gate that is running, or has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct GateRun {
     ticket: Ticket,
@@ -46,7 +46,7 @@ impl MonitoredVisit {
         }
         let Some(agent) = agent else { return Err(IgnoreReason::UnknownAgent) };
         let is_over = self.due(agent) != Some(gate.due);
-        // The agent went on meanwhile: what it does now may have waited for the gate.
+        // The agent continued in the meantime: what it does now may have waited for the gate.
         let actions = if is_over { self.catch_up(Some(agent), now) } else { Vec::new() };
         if !actions.is_empty() {
             return Ok(actions);

@@ -1,4 +1,4 @@
-//! What the agent says about its own work, and its stops that are held until it does.
+//! Agent signals about its own work, and stops that are held until the agent signals.
 
 use anyhook_model::bus::{AgentSignal, SignalKind};
 use jiff::Timestamp;
@@ -8,11 +8,11 @@ use super::{DecisionSubject, IgnoreReason, MonitorAction, MonitorResult};
 use crate::agents::Agent;
 use anyhook_model::reaction::{Trigger, Verb};
 
-/// What an agent is told whose stop is held.
+/// The message for an agent whose stop is held.
 const HELD: &str = "Before you stop, report your status: run `anyhook emit agent:signal complete`, \
     or `escalate` if you need a person.";
 
-/// What a person is told of an agent that stops.
+/// The question for a person about an agent that stops.
 const STOPS: &str = "the agent wants to stop without reporting that it is done";
 
 impl MonitoredVisit {

@@ -1,4 +1,4 @@
-//! How often something was done, and when it may be done again.
+//! Action counts and cooldowns: how often an action was taken, and when it may be taken again.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,23 +9,23 @@ use anyhook_model::reaction::{Action, Trigger};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct ActionTallies(Vec<Tally>);
 
-/// How often an action was done, and until when it is not done again.
+/// How often an action was taken, and until when it is not taken again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Tally {
     trigger: Trigger,
-    /// The rule, where there are several.
+    /// The index of the rule, if there are several.
     rule: usize,
     done: u32,
     cool_at: Option<Timestamp>,
 }
 
 impl ActionTallies {
-    /// Returns how often it was done.
+    /// Returns how often it was taken.
     pub(super) fn done(&self, trigger: Trigger, rule: usize) -> u32 {
         self.find(trigger, rule).map_or(0, |tally| tally.done)
     }
 
-    /// Returns when its cooldown is over, if it is not.
+    /// Returns when its cooldown ends, if it is still running.
     pub(super) fn cools_until(
         &self,
         trigger: Trigger,
@@ -43,7 +43,7 @@ impl ActionTallies {
         self.0.push(Tally { trigger, rule, done, cool_at });
     }
 
-    /// Idleness counts from nothing again.
+    /// Resets the counts for idleness.
     pub(super) fn start_anew(&mut self) {
         for tally in &mut self.0 {
             if matches!(tally.trigger, Trigger::OnIdle | Trigger::OnStop) {

@@ -1,4 +1,4 @@
-//! A stage with one agent and a clock that is told what time it is.
+//! Test harness: one agent and a manual clock.
 
 use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport, AgentSignal, SignalKind};
 use anyhook_model::{FailureKind, PromptType, StateSource};
@@ -31,13 +31,13 @@ fn idle(source: StateSource) -> BusEvent {
     BusEvent::AgentIdle(report(source))
 }
 
-/// The agent's host asks the person.
+/// The agent's host prompts the person.
 fn prompt(prompt_type: PromptType) -> BusEvent {
     let report = AgentReport { asks: true, ..report(StateSource::Hook) };
     BusEvent::AgentPrompt(AgentPrompt { report, prompt_type })
 }
 
-/// The agent calls a tool that asks the person; its host may ask, too.
+/// The agent calls a tool that asks the person; its host may ask as well.
 fn calls(prompt_type: PromptType) -> BusEvent {
     BusEvent::AgentPrompt(AgentPrompt { report: report(StateSource::Hook), prompt_type })
 }
@@ -71,7 +71,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// An agent that works on a step, with what its definition says.
+    /// An agent that works on a step, with the given definition.
     fn new(definition: &Value) -> Self {
         let reactions = Reactions::read(definition).unwrap();
         let mut stage = Self { agents: Agents::default(), monitor: Monitor::default(), now: 0 };
@@ -80,7 +80,7 @@ impl Stage {
         stage
     }
 
-    /// A second later something happens.
+    /// Receives an event one second later.
     fn hear(&mut self, event: BusEvent) -> MonitorResult {
         self.now += 1;
         self.hear_at(event, self.now)
@@ -90,13 +90,13 @@ impl Stage {
         event.report_mut().unwrap().at = Some(second(at));
         let heard = self.agents.hear(&event, second(self.now)).unwrap();
         let reaction = self.monitor.hear(&event, &self.agents, heard, second(self.now));
-        // A daemon that is started again goes on where it was.
+        // A restarted daemon continues where it was.
         let text = serde_json::to_string(&self.monitor).unwrap();
         assert_eq!(serde_json::from_str::<Monitor>(&text).unwrap(), self.monitor);
         reaction
     }
 
-    /// As [`Self::hear`] of the last of several.
+    /// Like [`Self::hear`], with the result of the last of several.
     fn hear_all(&mut self, events: impl IntoIterator<Item = BusEvent>) -> MonitorResult {
         events.into_iter().map(|event| self.hear(event)).last().unwrap()
     }
@@ -127,7 +127,7 @@ fn fails_the_step(reaction: &MonitorResult) -> bool {
     matches!(reaction.as_deref().unwrap_or_default(), [.., MonitorAction::Fail { .. }])
 }
 
-/// What a person is asked about, if that is all that is done.
+/// The subject of a decision, if asking a person is the only action.
 fn escalates(reaction: &MonitorResult) -> Option<DecisionSubject> {
     match reaction.as_deref().unwrap_or_default() {
         [MonitorAction::Escalate { about, .. }] => Some(*about),

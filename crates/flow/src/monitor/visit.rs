@@ -1,4 +1,4 @@
-//! One agent's work on one step.
+//! A monitored visit: one agent's work on one step.
 
 use anyhook_model::bus::{AgentReport, SignalKind};
 use anyhook_model::{AgentState, BusEvent, ProcessName, PromptType, StateSource};
@@ -12,54 +12,54 @@ use super::{DecisionSubject, IgnoreReason, MonitorAction, MonitorResult, Ticket}
 use crate::agents::{Agent, Applied, DropReason};
 use anyhook_model::reaction::{Action, Reactions, Trigger, Verb};
 
-/// What an idle agent is told, if its definition says nothing.
+/// The message for an idle agent, if its definition has none.
 pub(super) const NUDGE: &str = "Continue. If you are done, run `anyhook emit agent:signal \
     complete`; if you need a person, run `anyhook emit agent:signal escalate`.";
 
-/// So long an agent may take to react to what is typed to it.
+/// How long an agent may take to react to what is typed to it.
 const SETTLE: SignedDuration = SignedDuration::from_secs(5);
 
-/// So long after the call of a tool that asks the person its host may ask for a permission. A question
-/// that comes later still takes the place of the one that was asked by then.
+/// How long after a call of a tool that asks the person its host may ask for a permission. A
+/// question that comes later still replaces the one that was asked by then.
 const ASKS_WITHIN: SignedDuration = SignedDuration::from_secs(3);
 
-/// What is known of an agent's work on a step, and what was done about it.
+/// What is known about an agent's work on a step, and the actions taken.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct MonitoredVisit {
     number: u32,
     pub(super) agent: String,
     pub(super) reactions: Reactions,
-    /// The process that runs, as far as it is known.
+    /// The running process, if known.
     process: Option<ProcessName>,
     /// When it was started.
     began: Timestamp,
-    /// Counts its lives: a death is named by it as a rest is by the activity before it.
+    /// Counts its lives: identifies a death as the activity count identifies a rest.
     life: u64,
-    /// What the agent signalled, while it counts.
+    /// What the agent signalled, while it is valid.
     pub(super) signal: Option<SignalKind>,
     pub(super) decision: Option<OpenDecision>,
     pub(super) gate: Option<GateRun>,
     waiting: Option<CooldownWait>,
     /// What a person wants typed once the agent is idle.
     pub(super) owed: Option<String>,
-    /// The rest that was last nudged.
+    /// The last rest that was nudged.
     nudged: Option<u64>,
-    /// What the agent said when its turn failed.
+    /// The agent's message when its turn failed.
     failure: Option<String>,
-    /// What was done, for the present rest and life alone: the others do not come back.
+    /// What was done for the current rest and life only: earlier ones do not come back.
     done: Vec<DueTrigger>,
     pub(super) tallies: ActionTallies,
     tickets: u32,
 }
 
-/// Something that is due: its trigger, and the rest or life it is for.
+/// A due trigger, and the rest or life it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct DueTrigger {
     pub(super) trigger: Trigger,
     pub(super) rest: u64,
 }
 
-/// Something that waits for the end of a cooldown.
+/// A trigger that waits for the end of a cooldown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct CooldownWait {
     due: DueTrigger,
@@ -92,7 +92,7 @@ impl MonitoredVisit {
         self.process = process;
         self.began = now;
         self.life += 1;
-        // It may fail or rest again before it does anything.
+        // It may fail or rest again before it does anything else.
         self.done.clear();
         self.waiting = None;
         self.owed = None;
@@ -132,7 +132,7 @@ impl MonitoredVisit {
         Ok(actions)
     }
 
-    /// Whether an event is about the agent's present run.
+    /// Checks that an event is about the agent's current run.
     fn check_run(
         &self,
         report: &AgentReport,
@@ -150,7 +150,7 @@ impl MonitoredVisit {
         Ok(())
     }
 
-    /// Forgets what was for another rest or life than the present.
+    /// Forgets everything that was for another rest or life than the current one.
     fn follow(&mut self, agent: &Agent) {
         let died = DueTrigger { trigger: Trigger::OnDead, rest: self.life };
         if !agent.state.is_over() && self.done.contains(&died) {
@@ -168,11 +168,11 @@ impl MonitoredVisit {
         }
     }
 
-    /// Returns what is due about an agent.
+    /// Returns the trigger that is due for an agent.
     pub(super) fn due(&self, agent: &Agent) -> Option<DueTrigger> {
         let trigger = match agent.state {
             AgentState::Working => return None,
-            // What a hook calls idle is a stop that nobody held.
+            // If a hook reports idle, the stop was not held.
             AgentState::Idle
                 if self.reactions.on_stop.verb == Verb::Escalate
                     && agent.source <= StateSource::Hook =>
@@ -189,7 +189,7 @@ impl MonitoredVisit {
         agent.rest().map(|rest| DueTrigger { trigger, rest })
     }
 
-    /// Returns the action for what is due, and the number of its rule.
+    /// Returns the action for a due trigger, and the index of its rule.
     pub(super) fn action(&self, trigger: Trigger, agent: &Agent) -> (usize, Action) {
         let action = match (trigger, agent.state) {
             (Trigger::OnError, AgentState::Failed(kind)) => return self.reactions.on_error(kind),
@@ -201,14 +201,14 @@ impl MonitoredVisit {
         (0, action.clone())
     }
 
-    /// Does what was left while something else came first.
+    /// Takes the actions that were postponed while something else came first.
     pub(super) fn catch_up(&mut self, agent: Option<&Agent>, now: Timestamp) -> Vec<MonitorAction> {
-        // What is known may still be of the run before.
+        // The known state may still belong to the previous run.
         let agent = agent.filter(|agent| agent.since >= self.began);
         agent.map(|agent| self.consider(agent, now).unwrap_or_default()).unwrap_or_default()
     }
 
-    /// Does what is due, if it is time.
+    /// Takes the due action, if it is time.
     pub(super) fn consider(&mut self, agent: &Agent, now: Timestamp) -> MonitorResult {
         let Some(due) = self.due(agent) else { return Ok(Vec::new()) };
         let is_idle = matches!(due.trigger, Trigger::OnIdle | Trigger::OnStop);
@@ -219,7 +219,7 @@ impl MonitoredVisit {
             return Err(IgnoreReason::Duplicate);
         }
         let (rule, action) = self.action(due.trigger, agent);
-        // A gate may yet find the work good; a prompt or a failure cannot wait for that.
+        // A gate may still accept the work; a prompt or a failure cannot wait for that.
         let waits_for_gate = is_idle || due.trigger == Trigger::OnDead || action.verb == Verb::Gate;
         if self.gate.is_some() && waits_for_gate {
             return Err(IgnoreReason::GateRuns);
@@ -259,7 +259,7 @@ impl MonitoredVisit {
         Ok(self.act(due, rule, &action, agent))
     }
 
-    /// The guards for idleness and prompts alone.
+    /// The guards that apply only to idleness and prompts.
     pub(super) fn guard(&self) -> Result<(), IgnoreReason> {
         if self.signal.is_some() {
             return Err(IgnoreReason::SignalStored);
@@ -299,7 +299,7 @@ impl MonitoredVisit {
         actions
     }
 
-    /// Says what the agent is doing, as the reason for what is done about it.
+    /// Describes the agent's state, as the reason for an action.
     fn why(&self, agent: &Agent) -> String {
         let more = match agent.state {
             AgentState::Prompting(_) => agent.about.as_ref().or(agent.tool.as_ref()),
@@ -341,7 +341,7 @@ impl MonitoredVisit {
         self.waiting.map(|waiting| waiting.until)
     }
 
-    /// Tells whether the agent rests, and is not about to read our nudge.
+    /// Returns whether the agent rests, and is not about to read our nudge.
     pub(super) fn rests_by_itself(&self, agent: &Agent) -> bool {
         match agent.state {
             AgentState::Working => false,
@@ -370,7 +370,7 @@ impl MonitoredVisit {
 }
 
 /// Returns until when an agent may not have read what was typed to it: a source other than its own
-/// events may call it idle because it was idle before. Its own events are believed at once.
+/// events may report it as idle because it was idle before. Its own events are trusted at once.
 fn settles_until(agent: &Agent) -> Option<Timestamp> {
     let is_second_hand = agent.source > StateSource::Hook;
     agent
@@ -379,8 +379,8 @@ fn settles_until(agent: &Agent) -> Option<Timestamp> {
         .and_then(|typed| typed.checked_add(SETTLE).ok())
 }
 
-/// Returns until when the host may still ask for a permission by a prompt that is known already:
-/// that question is then the one a person is asked.
+/// Returns until when the host may still ask for a permission for a prompt that is already known:
+/// in that case its question is the one a person is asked.
 fn asks_until(agent: &Agent, action: &Action) -> Option<Timestamp> {
     let AgentState::Prompting(kind) = agent.state else { return None };
     let may_ask = matches!(kind, PromptType::PlanApproval | PromptType::Question)
@@ -390,7 +390,7 @@ fn asks_until(agent: &Agent, action: &Action) -> Option<Timestamp> {
     agent.since.checked_add(ASKS_WITHIN).ok().filter(|_| may_ask)
 }
 
-/// Tells whether something can be done again: the others end the step, or ask a person as well.
+/// Returns whether an action can be repeated: the others end the step, or ask a person as well.
 fn is_repeatable(verb: Verb) -> bool {
     matches!(verb, Verb::Nudge | Verb::Gate | Verb::Recover)
 }

@@ -1,4 +1,4 @@
-//! A step that an agent works on: what its monitor wants, and what a person is asked about it.
+//! Agent steps: carries out the actions of the monitor, and asks a person about the agent.
 
 use anyhook_model::approval_request::{ApprovalEnding, Choice};
 use anyhook_model::bus::{AgentReport, PipelineReport};
@@ -13,7 +13,7 @@ use crate::agents::{Agents, Applied};
 use crate::monitor::{DecisionSubject, MonitorAction, MonitorResult};
 
 impl Pipeline {
-    /// Takes in an event of one of its agents, after `agents` heard it.
+    /// Handles an event of one of its agents, after `agents` has applied it.
     pub fn hear(
         &mut self,
         event: &BusEvent,
@@ -22,7 +22,7 @@ impl Pipeline {
         now: Timestamp,
     ) -> PipelineEffects {
         let mut out = PipelineEffects::default();
-        // What is being left needs nothing more.
+        // A step that is being left needs nothing more.
         if matches!(self.course, PipelineState::Leaving(_)) {
             let why = "the step has ended";
             self.note_dropped(event, why, now);
@@ -39,7 +39,7 @@ impl Pipeline {
         out
     }
 
-    /// Writes a line about an event of one of its agents that changes nothing.
+    /// Logs a line about an ignored event of one of its agents.
     pub fn note_dropped(&mut self, event: &BusEvent, why: &str, now: Timestamp) {
         let Some(report) = event.report() else { return };
         let type_name = event.type_name();
@@ -47,12 +47,13 @@ impl Pipeline {
         if self.monitor.agent() == Some(report.agent.as_str()) {
             self.note(now, format!("{type_name} ignored: {why}"));
         } else if !is_end {
-            // That the agent of an earlier step ends is how it should be.
+            // It is expected that the agent of an earlier step ends.
             self.note(now, format!("{type_name} of {} ignored: {why}", report.agent));
         }
     }
 
-    /// Closes a question about the agent's own dialog once the agent went on: somebody answered there.
+    /// Closes a question about the agent's own dialog once the agent has continued: someone
+    /// answered there.
     fn dismiss_dialog_if_over(
         &mut self,
         event: &BusEvent,
@@ -72,14 +73,14 @@ impl Pipeline {
         }
     }
 
-    /// Tells whether an agent works on the present step whose process is known to have ended: what
-    /// is told of it comes late.
+    /// Returns whether an agent works on the current step and its process is known to have ended:
+    /// reports about it are late.
     pub fn has_ended(&self, agent: &str) -> bool {
         let is_present = self.present().is_some_and(|visit| visit.agent.as_deref() == Some(agent));
         is_present && !self.jobs.values().any(|job| matches!(job.work, JobWork::Agent { .. }))
     }
 
-    /// A time it waited for is there.
+    /// A pending timer fired.
     pub fn timer_fired(&mut self, agents: &Agents, now: Timestamp) -> PipelineEffects {
         let mut out = PipelineEffects::default();
         out.told.push(BusEvent::TimerFired(self.report()));
@@ -89,7 +90,7 @@ impl Pipeline {
         out
     }
 
-    /// A person decided its question, or nobody will.
+    /// A person decided its question, or no one will.
     pub fn decided(
         &mut self,
         resolution: &Resolution,
@@ -108,7 +109,7 @@ impl Pipeline {
             (QuestionSubject::Agent(ticket), Some(choice)) => {
                 let message = resolution.message.as_deref();
                 let reaction = self.monitor.decided(agents, ticket, choice, message, now);
-                // The hook process that waits has the answer.
+                // The waiting hook process has the answer.
                 let is_answered = |action: &MonitorAction| {
                     question.hook_waits && matches!(action, MonitorAction::Answer { .. })
                 };
@@ -142,7 +143,7 @@ impl Pipeline {
             (_, Some("fail")) => {
                 self.fail(&format!("{} chose fail", resolution.by), now, &mut out);
             }
-            // Nobody else can end these: whoever did must have meant it.
+            // No one else can end these, so it was done on purpose.
             (QuestionSubject::Job, None) => {
                 self.fail(&format!("no decision was made: {}", question.text), now, &mut out);
             }
@@ -152,8 +153,8 @@ impl Pipeline {
         out
     }
 
-    /// Asks a person about an agent that has ended, where nothing else is left that could happen:
-    /// somebody chose what only a living agent can do.
+    /// Asks a person about an agent that has ended, if nothing else can happen any more: someone
+    /// chose what only a living agent can do.
     pub(super) fn never_wait_for_nothing(&mut self, now: Timestamp, out: &mut PipelineEffects) {
         let waits =
             !self.jobs.is_empty() || self.question.is_some() || self.waits_until().is_some();
@@ -163,7 +164,7 @@ impl Pipeline {
         }
     }
 
-    /// Says what the person was asked about with what is to be answered.
+    /// Adds what the person was asked about to the pending answers.
     fn name_answers(&mut self, agents: &Agents, resolution: &Resolution) {
         let agent = self.present().and_then(|visit| visit.agent.as_deref());
         let agent = agent.and_then(|agent| agents.get(agent));
@@ -190,14 +191,14 @@ impl Pipeline {
         }
     }
 
-    /// Returns its open question about a prompt of its agent that no hook process waits for.
+    /// Returns its open question about a prompt of its agent, if no hook process waits for it.
     pub fn prompt_question(&self) -> Option<&RecordId> {
         let question = self.question.as_ref().filter(|open| !open.hook_waits)?;
         let QuestionSubject::Agent(ticket) = question.about else { return None };
         self.monitor.asks_about_prompt(ticket).then_some(&question.id)
     }
 
-    /// Takes a question that a hook process waits for as its own.
+    /// Adopts a question that a hook process waits for.
     pub fn adopt(&mut self, id: &RecordId) {
         if let Some(question) = &mut self.question {
             question.id = id.clone();
@@ -205,7 +206,7 @@ impl Pipeline {
         }
     }
 
-    /// Does what its monitor wants.
+    /// Carries out the actions of its monitor.
     pub(super) fn follow_monitor(
         &mut self,
         reaction: MonitorResult,
@@ -265,7 +266,7 @@ impl Pipeline {
                     visit,
                     JobWork::Answer { rest, allow, about: None, prompt: None, choose: None },
                 );
-                // A dialog takes no words: they are typed when the agent rests.
+                // A dialog accepts no text: it is typed when the agent rests.
                 if let Some(message) = message {
                     self.note(now, format!("not entered in the agent's dialog: {message}"));
                 }
@@ -278,7 +279,7 @@ impl Pipeline {
         }
     }
 
-    /// Has the agent ended, and started again when it is.
+    /// Ends the agent, and restarts it afterwards.
     fn recover(&mut self, message: Option<String>, append: bool, now: Timestamp) {
         let number = self.number();
         let Some(visit) = self.visits.last_mut() else { return };
@@ -293,7 +294,7 @@ impl Pipeline {
         }
     }
 
-    /// Starts an agent again that was to be, once its former run is no more.
+    /// Restarts an agent that was requested to restart, once its former run is gone.
     pub(super) fn start_again(&mut self, now: Timestamp) {
         let is_there = self.jobs.values().any(|job| matches!(job.work, JobWork::Agent { .. }));
         if self.course != PipelineState::AtStep || is_there {
@@ -315,7 +316,7 @@ impl Pipeline {
         now: Timestamp,
         out: &mut PipelineEffects,
     ) {
-        // While it is left, it only has to be ended.
+        // While the step is left, the agent only has to be ended.
         if job.visit != self.number() || self.course != PipelineState::AtStep {
             return;
         }
@@ -328,14 +329,14 @@ impl Pipeline {
         }
         out.told.push(BusEvent::SessionCreated(self.report()));
         let report = self.started_report(now);
-        // It may have told more by then than that it was started.
+        // It may have reported more by then than that it was started.
         let began = self.present().map_or(now, |visit| visit.started);
         if agents.get(&report.agent).is_none_or(|known| known.seen < began) {
             out.heard.push(BusEvent::AgentWorking(report));
         }
     }
 
-    /// Tells of the agent what is known before it does anything.
+    /// Reports what is known about the agent before it does anything.
     fn started_report(&self, now: Timestamp) -> AgentReport {
         let step = self.present().and_then(|visit| self.plan.step(&visit.step));
         let plan = step.and_then(|step| match &step.work {
@@ -350,8 +351,8 @@ impl Pipeline {
         }
     }
 
-    /// Tells that a session is no more, if the job had one; of an agent whose step is over, that it
-    /// is over, too.
+    /// Reports that a session is gone, if the job had one; if the agent's step is over, also that
+    /// the agent has ended.
     pub(super) fn note_end(&self, job: &Job, now: Timestamp, out: &mut PipelineEffects) {
         if !matches!(job.work, JobWork::Agent { .. }) {
             return;
@@ -365,7 +366,7 @@ impl Pipeline {
         }
     }
 
-    /// Takes in what became of a job for the agent.
+    /// Handles the result of a job for the agent.
     pub(super) fn agent_job_told(
         &mut self,
         job: &Job,
@@ -426,7 +427,7 @@ impl Pipeline {
         }
     }
 
-    /// The agent's process is no more.
+    /// The agent's process is gone.
     fn agent_ended(
         &mut self,
         number: u32,
@@ -437,7 +438,7 @@ impl Pipeline {
         let is_ended_by_us = self.jobs.values().any(|job| job.work == JobWork::End { job: number });
         out.told.push(BusEvent::SessionDeleted(self.report()));
         self.note(now, format!("the agent exited: {}", words(result)));
-        // There is nobody left to type to.
+        // There is no one left to type to.
         self.jobs.retain(|_, job| !job.work.sends_keys());
         if is_ended_by_us {
             return;
@@ -499,7 +500,7 @@ impl Pipeline {
     /// Closes the open question.
     pub(super) fn dismiss(&mut self, why: &str, out: &mut PipelineEffects) {
         if let Some(question) = self.question.take() {
-            // One that was only just made is as if it had never been.
+            // A question that was only just made is removed without a trace.
             if out.asked.as_ref().is_some_and(|(inquiry, _)| inquiry.id == question.id) {
                 out.asked = None;
                 return;

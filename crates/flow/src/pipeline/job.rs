@@ -1,4 +1,4 @@
-//! What a pipeline has done in the world.
+//! Jobs: side effects that a pipeline requests.
 
 use anyhook_model::pipeline::{AgentPlan, ShellStep, StepWork};
 use anyhook_model::{PipelinePlan, PromptType};
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::monitor::Ticket;
 use crate::outbox::JobId;
 
-/// Something that is to be done for a pipeline, or is under way.
+/// Work to be done for a pipeline, or in progress.
 ///
-/// It stands in the state until its result is stored. Whoever does it finds out for itself whether
-/// it was begun before: a job is begun at most once, however often it is asked for.
+/// It stays in the state until its result is stored. The component that runs it detects by itself
+/// whether it was started before: a job is started at most once, however often it is requested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// Its number in the pipeline: never used again.
+    /// Its number in the pipeline, which is never reused.
     pub number: u32,
     /// The visit it is for, if it is for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,14 +32,14 @@ pub enum JobWork {
     RemoveWorkspace,
     /// Run the command of a step.
     Shell,
-    /// Start an agent, and tell when it has ended.
+    /// Start an agent, and report when it has ended.
     Agent {
-        /// How often it was started, this time among them.
+        /// How often it was started, including this time.
         life: u32,
-        /// What it is told beside its prompt when it is started again.
+        /// The message besides its prompt when it is restarted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
-        /// Whether that comes after its prompt, not in its place.
+        /// Whether that comes after its prompt instead of replacing it.
         #[serde(default)]
         append: bool,
     },
@@ -52,37 +52,37 @@ pub enum JobWork {
         /// The timeout in milliseconds.
         timeout_ms: u64,
     },
-    /// Type a message into the agent's session, if it still rests. That it is typed is told as
-    /// `agent:input`, before it is: what the agent does then comes after it.
+    /// Type a message into the agent's session, if it still rests. `agent:input` is emitted before
+    /// it is typed, so that what the agent does then comes after it.
     Nudge {
         /// The rest it is for.
         rest: u64,
         /// The message.
         message: String,
     },
-    /// Answer the prompt that is on the agent's screen, if it still is there.
+    /// Answer the prompt on the agent's screen, if it is still there.
     Answer {
-        /// The rest at it.
+        /// The rest in which the agent is at it.
         rest: u64,
-        /// Whether the agent may.
+        /// Whether to allow it.
         allow: bool,
-        /// What the person was asked about: another prompt is not answered with it.
+        /// What the person was asked about: a different prompt is not answered with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         about: Option<String>,
-        /// What kind of prompt that was.
+        /// The type of that prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptType>,
-        /// The option of a question that was chosen.
+        /// The chosen option of a question.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         choose: Option<String>,
     },
-    /// Type the prompt of an agent that does not take it on its command line, when it can be typed
-    /// to.
+    /// Type the prompt of an agent that does not take it on its command line, once it accepts
+    /// input.
     Prompt {
         /// The prompt.
         message: String,
     },
-    /// End another job and all that it has started.
+    /// End another job and everything that it has started.
     End {
         /// The other job.
         job: u32,
@@ -90,13 +90,13 @@ pub enum JobWork {
 }
 
 impl JobWork {
-    /// Tells whether it types into the agent's session.
+    /// Returns whether it types into the agent's session.
     pub fn sends_keys(&self) -> bool {
         matches!(self, Self::Nudge { .. } | Self::Answer { .. } | Self::Prompt { .. })
     }
 }
 
-/// A job with all that is to be known to do it.
+/// A job with everything needed to run it.
 #[derive(Clone, Debug)]
 pub struct JobContext {
     /// The pipeline's plan.
@@ -107,16 +107,16 @@ pub struct JobContext {
     pub step: Option<String>,
     /// The agent that works on the step.
     pub agent: Option<String>,
-    /// The job whose session the agent runs in, once that is started.
+    /// The job whose session the agent runs in, once it is started.
     pub session: Option<u32>,
-    /// The agent's own name of its session, by which it can be resumed.
+    /// The agent's own id of its session, by which it can be resumed.
     pub resume: Option<String>,
-    /// The job that is to be ended.
+    /// The job to end.
     pub ends: Option<Job>,
 }
 
 impl JobContext {
-    /// Returns what makes the job the same one.
+    /// Returns the identity of the job.
     pub fn id(&self) -> JobId {
         JobId { pipeline: self.plan.id.clone(), number: self.job.number }
     }
@@ -129,7 +129,7 @@ impl JobContext {
         }
     }
 
-    /// Returns the step's command, if it is one.
+    /// Returns the step's command, if it has one.
     pub fn shell(&self) -> Option<&ShellStep> {
         match self.work()? {
             StepWork::Shell(shell) => Some(shell),
@@ -142,44 +142,44 @@ impl JobContext {
     }
 }
 
-/// What became of a job.
+/// The result of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobResult {
-    /// An agent runs in its session; the job goes on.
+    /// An agent runs in its session; the job continues.
     Started {
-        /// What is worth knowing: hooks that could not be given to it.
+        /// A warning: hooks that could not be installed for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         warning: Option<String>,
-        /// What is to be typed to it before it begins.
+        /// What to type to it before it begins.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to_type: Option<String>,
     },
     /// It is done.
     Done {
-        /// What is worth knowing.
+        /// A note, if there is something to report.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
     /// A command or an agent has ended.
     Exited {
-        /// Its exit code; none if it was ended.
+        /// Its exit code; `None` if it was killed.
         code: Option<i32>,
         /// Whether it timed out.
         #[serde(default)]
         timed_out: bool,
-        /// The end of what it printed.
+        /// The end of its output.
         #[serde(default)]
         output: String,
     },
-    /// It was begun and has left no result: it is unknown how far it got.
+    /// It was started and has left no result: it is unknown how far it got.
     InDoubt,
     /// It could not be done.
     Failed {
         /// The reason.
         why: String,
     },
-    /// It needs not be done any more.
+    /// It is no longer needed.
     Obsolete {
         /// The reason.
         why: String,
@@ -187,7 +187,7 @@ pub enum JobResult {
 }
 
 impl JobResult {
-    /// Tells whether the job goes on after it.
+    /// Returns whether the job continues after it.
     pub fn goes_on(&self) -> bool {
         matches!(self, Self::Started { .. })
     }

@@ -1,4 +1,4 @@
-//! What a pipeline asks a person.
+//! Questions that a pipeline asks a person.
 
 use anyhook_model::approval_request::{ApprovalKind, Choice};
 use anyhook_model::json::shorten;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::monitor::Ticket;
 
-/// A question is told to this length; a gate's output is part of it.
+/// Maximum length of a question; a gate's output is part of it.
 const QUESTION_LIMIT: usize = 6_000;
 
 /// An open question.
@@ -18,9 +18,9 @@ pub struct PipelineQuestion {
     pub id: RecordId,
     /// What it is about.
     pub about: QuestionSubject,
-    /// What is asked, in a line.
+    /// The question, in one line.
     pub text: String,
-    /// Whether a hook process waits for the answer, so that nothing is to be typed.
+    /// Whether a hook process waits for the answer, so that nothing needs to be typed.
     #[serde(default)]
     pub hook_waits: bool,
 }
@@ -29,16 +29,16 @@ pub struct PipelineQuestion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionSubject {
-    /// What the monitor of the agent asks.
+    /// A question of the agent's monitor.
     Agent(Ticket),
-    /// A job that could not be done, or of which it is unknown how far it got.
+    /// A job that could not be done, or for which it is unknown how far it got.
     Job,
-    /// The agent's own dialog, which nobody answered in time.
+    /// The agent's own dialog, which no one answered in time.
     Dialog,
 }
 
 impl QuestionSubject {
-    /// Returns what can be chosen, where the monitor has no say.
+    /// Returns the options of a question that is not the monitor's.
     pub fn options(self) -> Vec<Choice> {
         match self {
             Self::Agent(_) => Vec::new(),
@@ -55,7 +55,7 @@ impl QuestionSubject {
     }
 }
 
-/// Makes the inquiry of a question.
+/// Makes the approval request of a question.
 pub fn inquiry(
     id: RecordId,
     agent: &str,
@@ -78,9 +78,10 @@ pub fn inquiry(
     }
 }
 
-/// Returns the id of a pipeline's question: the same whenever the same entries are folded.
+/// Returns the id of a pipeline's question: deterministic, so that folding the same entries gives
+/// the same id.
 pub fn id(pipeline: &RecordId, number: u32) -> RecordId {
-    // FNV-1a: a name for it, not a secret.
+    // FNV-1a: this is an identifier, not a secret.
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in pipeline.as_str().bytes().chain(number.to_be_bytes()) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

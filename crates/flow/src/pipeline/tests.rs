@@ -1,4 +1,4 @@
-//! The step machine through the state's own fold, as the daemon drives it.
+//! Tests of the step machine through the state's own fold, as the daemon drives it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,7 +76,7 @@ pub(super) fn plan(steps: Vec<PipelineStep>) -> PipelinePlan {
     }
 }
 
-/// A state that is told things one after the other.
+/// A state and the entries applied to it.
 pub(super) struct World {
     pub(super) state: DaemonState,
     now: i64,
@@ -95,7 +95,7 @@ impl World {
         Timestamp::from_second(self.now).unwrap()
     }
 
-    /// Applies an entry, which comes through JSON as it is. Returns what follows.
+    /// Applies an entry, after a round trip through JSON. Returns the effects.
     pub(super) fn apply(&mut self, what: EntryKind) -> StateEffects {
         self.now += 1;
         let entry = StateEntry { at: self.at(), what };
@@ -105,7 +105,7 @@ impl World {
         self.state.apply(&entry, &self.wanted)
     }
 
-    /// The state comes through JSON as it is.
+    /// Checks that the state survives a round trip through JSON.
     pub(super) fn check_json(&self) {
         let text = serde_json::to_string(&self.state).unwrap();
         let read: DaemonState = serde_json::from_str(&text).unwrap();
@@ -120,7 +120,7 @@ impl World {
         self.pipeline().phase()
     }
 
-    /// Returns the steps that were visited and how each stands.
+    /// Returns the visited steps and their states.
     pub(super) fn visits(&self) -> Vec<(String, VisitState)> {
         let view = self.pipeline().view(&|job| job.to_string());
         view.visits.into_iter().map(|visit| (visit.step, visit.state)).collect()
@@ -156,7 +156,7 @@ impl World {
         self.result(nudge, JobResult::Done { note: None });
     }
 
-    /// All jobs that end others are done.
+    /// All jobs that end others complete.
     pub(super) fn ends(&mut self) -> StateEffects {
         let is_end = |job: &&super::Job| matches!(job.work, JobWork::End { .. });
         let numbers: Vec<u32> =
@@ -245,7 +245,7 @@ pub(super) fn exited(code: Option<i32>, output: &str) -> JobResult {
     JobResult::Exited { code, timed_out: false, output: output.to_owned() }
 }
 
-/// Returns the types of what those who follow are told.
+/// Returns the types of the events for followers.
 pub(super) fn told(effects: &StateEffects) -> Vec<String> {
     effects.followed.iter().map(|event| event.type_name().to_owned()).collect()
 }

@@ -1,4 +1,4 @@
-//! From step to step: how a pipeline begins, goes on, ends and is taken up again.
+//! Transitions between steps: how a pipeline begins, advances, ends and is resumed.
 
 use anyhook_model::BusEvent;
 use anyhook_model::bus::PipelineReport;
@@ -12,11 +12,11 @@ use super::{
 use crate::agents::Agents;
 use crate::monitor::Monitor;
 
-/// A failed command's last words are told to this length.
+/// Maximum length of a failed command's output that is shown.
 const LAST_WORDS: usize = 200;
 
 impl Pipeline {
-    /// Makes the workspace, or begins at once where there is none to make.
+    /// Creates the workspace, or begins at once if there is none to create.
     pub(super) fn prepare(&mut self, now: Timestamp, out: &mut PipelineEffects) {
         self.course = PipelineState::Preparing;
         if self.has_workspace() {
@@ -87,7 +87,7 @@ impl Pipeline {
         self.work_on(work);
     }
 
-    /// The step it is at is done.
+    /// The current step is done.
     pub(super) fn complete(&mut self, why: &str, now: Timestamp, out: &mut PipelineEffects) {
         let Some(step) = self.present().and_then(|visit| self.plan.step(&visit.step)) else {
             return;
@@ -103,7 +103,7 @@ impl Pipeline {
         self.leave(next, now, out);
     }
 
-    /// The step it is at failed.
+    /// The current step failed.
     pub(super) fn fail(&mut self, why: &str, now: Timestamp, out: &mut PipelineEffects) {
         let Some(step) = self.present().and_then(|visit| self.plan.step(&visit.step)) else {
             return;
@@ -124,7 +124,7 @@ impl Pipeline {
         self.leave(next, now, out);
     }
 
-    /// A person wants it to end.
+    /// A person cancels it.
     pub fn cancel(&mut self, by: &str, now: Timestamp) -> Result<PipelineEffects, RequestError> {
         self.may_cancel()?;
         let mut out = PipelineEffects::default();
@@ -133,7 +133,7 @@ impl Pipeline {
         let was_cancelled = matches!(self.outcome, Some(PipelineOutcome::Cancelled(_)));
         let handler = step.and_then(|step| step.on_cancel.clone()).or(self.plan.on_cancel.clone());
         if self.outcome.is_none() {
-            // What is done is done: it is taken up with what would have come next.
+            // Completed steps stay completed: it resumes with the one that would have come next.
             let next = match &self.course {
                 PipelineState::Leaving(NextStep::Step(next)) => Some(next.clone()),
                 _ => None,
@@ -141,7 +141,7 @@ impl Pipeline {
             self.stopped_at = next.or_else(|| step.map(|step| step.name.clone()));
         }
         self.outcome = Some(PipelineOutcome::Cancelled(by.to_owned()));
-        // Who cancels twice wants no more steps.
+        // Cancelling twice skips the remaining steps.
         let next = match handler.filter(|_| !was_cancelled) {
             Some(next) => NextStep::Step(next),
             None => NextStep::Finish,
@@ -153,18 +153,18 @@ impl Pipeline {
                 self.leave(next, now, &mut out);
             }
             PipelineState::Leaving(_) => self.course = PipelineState::Leaving(next),
-            // Nobody makes the workspace: a person was asked about it.
+            // No job is creating the workspace: a person was asked about it.
             PipelineState::Preparing if self.jobs.is_empty() => {
                 self.dismiss("the pipeline is cancelled", &mut out);
                 self.finish(now, &mut out);
             }
-            // It is heeded when the workspace is there.
+            // It takes effect once the workspace exists.
             PipelineState::Preparing | PipelineState::CleaningUp | PipelineState::Over => {}
         }
         Ok(out)
     }
 
-    /// Tells whether it can be cancelled.
+    /// Returns whether it can be cancelled.
     pub fn may_cancel(&self) -> Result<(), RequestError> {
         let id = self.plan.id.clone();
         match &self.course {
@@ -176,7 +176,7 @@ impl Pipeline {
         }
     }
 
-    /// Takes it up where it stopped, or at a step.
+    /// Resumes it where it stopped, or at a step.
     pub fn resume(
         &mut self,
         step: Option<&str>,
@@ -200,7 +200,7 @@ impl Pipeline {
         Ok(out)
     }
 
-    /// Tells whether it can be taken up.
+    /// Returns whether it can be resumed.
     pub fn may_resume(&self, step: Option<&str>) -> Result<(), RequestError> {
         let id = || self.plan.id.clone();
         match (&self.course, &self.outcome) {
@@ -220,7 +220,7 @@ impl Pipeline {
         }
     }
 
-    /// Settles how it ends; returns the step the pipeline names for that.
+    /// Sets the outcome; returns the step that the pipeline defines for it.
     fn end_with(&mut self, outcome: PipelineOutcome) -> NextStep {
         let handler = match &outcome {
             PipelineOutcome::Completed => &self.plan.on_done,
@@ -228,7 +228,7 @@ impl Pipeline {
             PipelineOutcome::Cancelled(_) => &self.plan.on_cancel,
         };
         let handler = handler.clone().filter(|_| !self.is_ending);
-        // What went wrong first is what is told.
+        // The first failure is the one that is reported.
         if matches!(self.outcome, None | Some(PipelineOutcome::Completed)) {
             self.outcome = Some(outcome);
         }
@@ -250,7 +250,7 @@ impl Pipeline {
         }
     }
 
-    /// Ends what the step has started, then goes on.
+    /// Ends everything that the step has started, then continues.
     fn leave(&mut self, next: NextStep, now: Timestamp, out: &mut PipelineEffects) {
         // The question that it would close is dismissed below.
         drop(self.monitor.step_over());
@@ -258,7 +258,7 @@ impl Pipeline {
         let visit = self.number();
         let ended: Vec<u32> = self.jobs.values().filter_map(Job::ends).collect();
         let mut to_end = Vec::new();
-        // What is typed by now is typed.
+        // Text that is not typed by now is dropped.
         self.jobs.retain(|_, job| !job.work.sends_keys());
         for (number, job) in &self.jobs {
             if matches!(job.work, JobWork::Shell | JobWork::Agent { .. } | JobWork::Gate { .. }) {
@@ -283,7 +283,7 @@ impl Pipeline {
         }
     }
 
-    /// Ends where no step is left to be taken.
+    /// Ends the pipeline when no step is left.
     fn conclude(&mut self, outcome: PipelineOutcome, now: Timestamp, out: &mut PipelineEffects) {
         if self.outcome.is_none() {
             self.stopped_at = self.visits.last().map(|visit| visit.step.clone());
@@ -331,7 +331,7 @@ impl Pipeline {
         }
     }
 
-    /// Takes in what became of a job; what nobody waits for any more changes nothing.
+    /// Handles the result of a job; one that is no longer awaited changes nothing.
     pub fn job_told(
         &mut self,
         number: u32,
@@ -376,7 +376,7 @@ impl Pipeline {
                 self.start_again(now);
                 self.go_on_if_left(now, &mut out);
             }
-            // While it is left, what its jobs come to does not matter.
+            // While the step is left, the results of its jobs do not matter.
             _ if self.course != PipelineState::AtStep => {
                 self.note_end(&job, now, &mut out);
                 self.jobs.retain(|_, other| other.ends() != Some(number));
@@ -385,7 +385,7 @@ impl Pipeline {
             JobWork::Shell => self.shell_told(result, now, &mut out),
             _ => self.agent_job_told(&job, result, agents, now, &mut out),
         }
-        // What an agent's end comes to is told by itself.
+        // The result of an agent's end is reported by itself.
         if out.heard.is_empty() {
             self.never_wait_for_nothing(now, &mut out);
         }
@@ -451,7 +451,7 @@ impl Pipeline {
         }
     }
 
-    /// Has the work of the step it is at done.
+    /// Starts the work of the current step.
     pub(super) fn work_on(&mut self, work: JobWork) {
         let job = self.ask_for(self.number(), work);
         if let Some(visit) = self.visits.last_mut() {
@@ -475,7 +475,7 @@ impl Job {
     }
 }
 
-/// Returns a result in words.
+/// Returns a result as text.
 pub(super) fn words(result: &JobResult) -> String {
     match result {
         JobResult::Exited { code, timed_out, output } => {

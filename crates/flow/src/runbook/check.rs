@@ -1,5 +1,5 @@
-//! What can be seen only in the whole: steps, agents and values that are not there, and ways that
-//! lead nowhere or never end.
+//! Checks of a whole runbook: undefined steps, agents and values, unreachable steps and endless
+//! loops.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::definition::{AgentDefinition, PipelineDefinition, Runbook, SpannedNam
 use super::finding::{Finding, Span};
 use super::template::{Template, TemplateReference};
 
-/// Looks at a runbook as a whole.
+/// Checks a runbook as a whole.
 pub fn check(runbook: &Runbook) -> Vec<Finding> {
     let mut findings = Vec::new();
     for pipeline in &runbook.pipelines {
@@ -31,7 +31,7 @@ pub fn check(runbook: &Runbook) -> Vec<Finding> {
     findings
 }
 
-/// Returns where a pipeline and its steps lead.
+/// Returns the steps that a pipeline and its steps lead to.
 fn leads(pipeline: &PipelineDefinition) -> impl Iterator<Item = &SpannedName> {
     let of_steps =
         pipeline.steps.iter().flat_map(|step| [&step.on_done, &step.on_fail, &step.on_cancel]);
@@ -107,7 +107,7 @@ fn unreachable(pipeline: &PipelineDefinition) -> Vec<Finding> {
     }
     let steps = pipeline.steps.iter().enumerate();
     steps
-        // That one has no name has been told.
+        // A missing name has already been reported.
         .filter(|(_, step)| !step.name.text.is_empty())
         .filter(|(_, step)| !reached.contains(step.name.text.as_str()))
         .map(|(number, step)| {
@@ -128,7 +128,7 @@ fn unreachable(pipeline: &PipelineDefinition) -> Vec<Finding> {
         .collect()
 }
 
-/// Finds steps that lead in a circle although all goes well.
+/// Finds steps that form a cycle although all of them succeed.
 fn endless(pipeline: &PipelineDefinition) -> Vec<Finding> {
     let edges = pipeline.steps.iter().map(|step| {
         let next = step.on_done.iter().collect();
@@ -170,7 +170,7 @@ fn locals_in_a_circle(pipeline: &PipelineDefinition) -> Vec<Finding> {
         .collect()
 }
 
-/// Finds circles: each as `a → b → a`, and the place that closes it.
+/// Finds cycles: each as `a → b → a`, and the edge that closes it.
 pub fn circles<'all>(edges: &[(&'all str, Vec<&'all SpannedName>)]) -> Vec<(String, &'all Span)> {
     let next = |name: &str| {
         edges.iter().find(|(from, _)| *from == name).map_or(&[][..], |(_, to)| to.as_slice())
@@ -178,7 +178,7 @@ pub fn circles<'all>(edges: &[(&'all str, Vec<&'all SpannedName>)]) -> Vec<(Stri
     let mut found = Vec::new();
     let mut done: BTreeSet<&str> = BTreeSet::new();
     for (start, _) in edges {
-        // The way so far: each name, and how many of its edges were taken.
+        // The path so far: each name, and how many of its edges were taken.
         let mut way: Vec<(&str, usize)> = vec![(start, 0)];
         while let Some((name, taken)) = way.last_mut() {
             let Some(edge) = next(name).get(*taken).filter(|_| !done.contains(name)) else {
@@ -200,7 +200,7 @@ pub fn circles<'all>(edges: &[(&'all str, Vec<&'all SpannedName>)]) -> Vec<(Stri
     found
 }
 
-/// Finds variables and locals that a pipeline does not have.
+/// Finds references to variables and locals that a pipeline does not have.
 fn values_not_there(
     pipeline: &PipelineDefinition,
     template: &Template,

@@ -1,4 +1,4 @@
-//! What a runbook says.
+//! The types of a runbook: its pipelines, steps and agents as they were written.
 
 use anyhook_model::pipeline::WorkspaceKind;
 use anyhook_model::reaction::{Action, Reactions, Trigger};
@@ -28,17 +28,17 @@ impl Runbook {
     }
 }
 
-/// A name and where it stands.
+/// A name and its position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpannedName {
     /// The name.
     pub text: String,
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
 }
 
 impl SpannedName {
-    /// Returns what it names in words, such as "the step `build`"; it may be empty.
+    /// Describes what it names, such as "the step `build`"; the name may be empty.
     pub fn of(&self, kind: &str) -> String {
         match self.text.as_str() {
             "" => format!("the {kind}"),
@@ -86,7 +86,7 @@ impl PipelineDefinition {
         self.locals.iter().find(|local| local.name.text == name)
     }
 
-    /// Returns the names of the agents that work in it, as its steps have them.
+    /// Returns the names of the agents that its steps refer to.
     pub fn agents(&self) -> impl Iterator<Item = &SpannedName> {
         self.steps.iter().filter_map(|step| match &step.work {
             WorkDefinition::Agent(name) => Some(name),
@@ -94,7 +94,7 @@ impl PipelineDefinition {
         })
     }
 
-    /// Returns every text of it in which values may stand.
+    /// Returns all of its texts that may contain values.
     pub(super) fn templates(&self) -> Vec<&Template> {
         let Self { workspace, notify, .. } = self;
         let defaults = self.variables.iter().filter_map(|variable| variable.default.as_ref());
@@ -121,13 +121,13 @@ impl PipelineDefinition {
 pub struct VariableDefinition {
     /// Its name.
     pub name: SpannedName,
-    /// What it is if it is not given; it must be given if there is none.
+    /// The default value; without one, the variable must be given.
     pub default: Option<Template>,
     /// A short description.
     pub description: Option<String>,
 }
 
-/// A text that a pipeline makes.
+/// A text that a pipeline defines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalDefinition {
     /// Its name.
@@ -139,9 +139,9 @@ pub struct LocalDefinition {
 /// Where a pipeline runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceDefinition {
-    /// What it is.
+    /// Its kind.
     pub kind: WorkspaceKind,
-    /// Its folder, below the project if it is relative.
+    /// Its folder, relative to the project.
     pub path: Option<Template>,
     /// The branch of a worktree.
     pub branch: Option<Template>,
@@ -157,7 +157,7 @@ impl Default for WorkspaceDefinition {
     }
 }
 
-/// What a person is told of a pipeline.
+/// The messages for a person about a pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotifyDefinition {
     /// When it starts.
@@ -204,17 +204,17 @@ pub enum WorkDefinition {
 pub struct AgentDefinition {
     /// Its name.
     pub name: SpannedName,
-    /// How it is started.
+    /// The command that starts it.
     pub run: Template,
     /// Its prompt.
     pub prompt: Option<PromptDefinition>,
     /// Its environment variables.
     pub env: Vec<(SpannedName, Template)>,
-    /// The folder it works in, below the workspace if it is relative.
+    /// The folder it works in, relative to the workspace.
     pub cwd: Option<Template>,
-    /// Which agent it is, if its command does not tell.
+    /// Which agent it is, if its command does not show it.
     pub host: Option<SpannedName>,
-    /// What is done when it is idle, asks, dies, fails or stops; its texts are as written.
+    /// What is done when it is idle, asks, dies, fails or stops; the texts are as written.
     pub reactions: Reactions,
     /// The texts in `reactions`.
     pub texts: Vec<ReactionText>,
@@ -223,27 +223,27 @@ pub struct AgentDefinition {
 /// Where a prompt comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptDefinition {
-    /// It is written out.
+    /// It is given inline.
     Text(Template),
-    /// A file has it, whose path this is.
+    /// It is in the file with this path.
     File(Template),
 }
 
 /// A text in a reaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReactionText {
-    /// When.
+    /// The trigger.
     pub trigger: Trigger,
-    /// Which rule, if the trigger has several.
+    /// The index of the rule, if the trigger has several.
     pub rule: usize,
-    /// Whether it is the command of a gate, not a message.
+    /// Whether it is the command of a gate instead of a message.
     pub is_command: bool,
     /// The text.
     pub template: Template,
 }
 
 impl ReactionText {
-    /// Returns the action it is a text of.
+    /// Returns the action that the text belongs to.
     pub(super) fn action<'all>(&self, reactions: &'all mut Reactions) -> Option<&'all mut Action> {
         match self.trigger {
             Trigger::OnIdle => Some(&mut reactions.on_idle),
@@ -256,7 +256,7 @@ impl ReactionText {
 }
 
 impl AgentDefinition {
-    /// Returns every text of it in which values may stand.
+    /// Returns all of its texts that may contain values.
     pub(super) fn templates(&self) -> Vec<&Template> {
         let prompt = self.prompt.iter().map(|prompt| match prompt {
             PromptDefinition::Text(template) | PromptDefinition::File(template) => template,

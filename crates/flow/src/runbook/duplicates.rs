@@ -1,7 +1,7 @@
 //! Duplicate keys, at which the formats' parsers stop.
 //!
-//! Such a key gets another name that is as long, so that all else is read and every place stays
-//! true; the tree has it under the name that was written.
+//! Such a key is renamed to one of the same length, so that everything else is read and every
+//! position stays correct; the tree has it under the name that was written.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -9,28 +9,28 @@ use std::ops::Range;
 /// Maximum number of renamed keys.
 const AT_MOST: usize = 100;
 
-/// A text in which keys have other names.
+/// A text with renamed keys.
 pub struct RenamedKeys {
     /// The text as it is parsed.
     pub text: String,
-    /// What was written, by where it begins.
+    /// The original keys, by where they begin.
     written: BTreeMap<usize, (Range<usize>, String)>,
-    /// Words that cannot be another name.
+    /// Words that cannot be used as a new name.
     words: HashSet<String>,
 }
 
 impl RenamedKeys {
-    /// Takes a text as it is.
+    /// Starts with the unchanged text.
     pub fn new(text: String) -> Self {
         let words = text.split(|letter: char| !letter.is_alphanumeric()).map(str::to_owned);
         Self { words: words.collect(), written: BTreeMap::new(), text }
     }
 
-    /// Gives the key at a place another name; tells whether there was one.
+    /// Renames the key at a position; returns whether there was one.
     pub fn rename(&mut self, span: &Range<usize>) -> bool {
         let key = self.text.get(span.clone()).unwrap_or_default();
         let name = unquoted(key);
-        // Another name may be of no help, as for `a.b = 1` below a table `[a]`.
+        // Renaming may not help, as for `a.b = 1` below a table `[a]`.
         let is_renamed = self.written.contains_key(&span.start);
         if is_renamed || key.contains('\\') || self.written.len() >= AT_MOST {
             return false;
@@ -43,8 +43,8 @@ impl RenamedKeys {
         true
     }
 
-    /// Gives a table's key another name, also in the headers of what is written below it: in TOML
-    /// `[a.b.c]` after a second `[a.b]`.
+    /// Renames a table's key, also in the headers of its subtables: in TOML `[a.b.c]` after a
+    /// second `[a.b]`.
     pub fn rename_table(&mut self, span: &Range<usize>) -> bool {
         let start = self.text.get(..span.start).and_then(|text| text.rfind('\n'));
         let path = start.map_or(0, |at| at + 1)..span.start;
@@ -66,7 +66,7 @@ impl RenamedKeys {
                 Some(rest) if rest.starts_with('.') => {
                     self.text.replace_range(place..place + key.len(), &other);
                 }
-                // What comes then is below the next of that name.
+                // What follows is below the next table of that name.
                 Some(rest) if rest.starts_with(']') => break,
                 _ => {}
             }
@@ -74,17 +74,17 @@ impl RenamedKeys {
         true
     }
 
-    /// Returns the name of a key as it was written.
+    /// Returns the original name of a key.
     pub fn name(&self, read: String, span: &Range<usize>) -> String {
         self.written.get(&span.start).map_or(read, |(_, name)| name.clone())
     }
 
-    /// Returns the keys that have other names: as written, and where.
+    /// Returns the renamed keys: the original name, and where.
     pub fn keys(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
         self.written.values().map(|(span, name)| (name.as_str(), span.clone()))
     }
 
-    /// Returns a word of a length that the text does not have.
+    /// Returns a word of a given length that does not occur in the text.
     fn spare(&self, length: usize) -> Option<String> {
         let first = length.checked_sub(2).map_or(String::new(), |more| "z".repeat(more));
         let letters = || ('a'..='z').chain('A'..='Z').map(String::from);
@@ -100,7 +100,7 @@ impl RenamedKeys {
     }
 }
 
-/// Returns what stands in the brackets of a table's header, and what follows it.
+/// Returns the text after the opening bracket of a table's header.
 fn header(line: &str) -> Option<&str> {
     let line = line.trim_start();
     line.starts_with('[').then(|| line.trim_start_matches('['))

@@ -1,4 +1,4 @@
-//! What is wrong with a runbook, where, and what to do about it.
+//! Findings: what is wrong with a runbook, where, and how to fix it.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use anyhook_model::nearest::nearest;
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// Worth knowing; nothing to mend.
+    /// Worth knowing; nothing to fix.
     Note,
     /// The runbook cannot be used.
     Error,
@@ -30,7 +30,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Makes an error that has no place in the text.
+    /// Makes an error without a position.
     pub fn error(code: &'static str, message: impl Into<String>) -> Self {
         let severity = Severity::Error;
         Self { code, severity, message: message.into(), hint: None, span: None }
@@ -43,7 +43,7 @@ impl Finding {
         self
     }
 
-    /// Adds the place.
+    /// Adds the position.
     #[must_use]
     pub fn at(mut self, span: impl Into<Range<usize>>) -> Self {
         self.span = Some(span.into());
@@ -57,7 +57,7 @@ impl Finding {
         self
     }
 
-    /// Adds what may have been meant by a word, or else what there is.
+    /// Suggests similar names for a word, or else lists the known ones.
     #[must_use]
     pub fn meant<'list>(
         self,
@@ -65,7 +65,7 @@ impl Finding {
         known: impl Iterator<Item = &'list str>,
         otherwise: &str,
     ) -> Self {
-        // Something may be there twice, or have no name, which is told as well.
+        // A name may occur twice or be empty, which is reported separately.
         let mut seen = HashSet::new();
         let names: Vec<&str> =
             known.filter(|name| !name.is_empty() && seen.insert(*name)).collect();
@@ -77,9 +77,9 @@ impl Finding {
     }
 }
 
-/// Where something stands in a runbook's text, in bytes.
+/// A position in a runbook's text, in bytes.
 ///
-/// It is no part of what the text says: definitions that differ in nothing else are equal.
+/// It does not affect equality: definitions that differ in nothing else are equal.
 #[derive(Clone, Debug, Default)]
 pub struct Span {
     /// The first byte.

@@ -1,7 +1,7 @@
-//! HCL as a tree.
+//! Reads HCL as a tree.
 //!
-//! `${…}` is a language of our own, and no HCL. Before HCL is read, each `${` becomes a character
-//! of its own that is as long, so that every place stays true; in the texts it is put back.
+//! `${…}` is a language of our own, not HCL. Before HCL is parsed, each `${` is replaced with a
+//! character of the same length, so that every position stays correct; it is restored in the texts.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use super::duplicates::{RenamedKeys, unquoted};
 use super::finding::Finding;
 use super::tree::{MapKey, Node, NodeKind, NodeMap, NodeText};
 
-/// What stands for `${` and `%{` meanwhile: control characters that no text has a use for.
+/// The replacements of `${` and `%{`: control characters that have no use in a text.
 const MASKS: [(&str, char); 2] = [("${", '\u{91}'), ("%{", '\u{92}')];
 
-/// What stands for a control character that is a mask already: one that is as long.
+/// The replacement of a control character that is already a mask; it has the same length.
 const NO_MASK: &str = "\u{80}";
 
 /// Blocks that have a name.
@@ -79,7 +79,7 @@ fn place(text: &str, error: &hcl_edit::parser::Error) -> Range<usize> {
     at..(at + length.max(1)).min(text.len())
 }
 
-/// Says what HCL's parser does not understand.
+/// Reports what the HCL parser does not understand.
 fn unreadable(text: &str, error: &hcl_edit::parser::Error) -> Finding {
     let span = place(text, error);
     if is_twice(error) {
@@ -133,7 +133,7 @@ impl HclReader<'_> {
         MapKey { name: self.renamed.name(read, &span), span }
     }
 
-    /// Adds a key, and says if it is there already.
+    /// Adds a key, and reports duplicates.
     fn add(&mut self, map: &mut NodeMap, key: MapKey, node: Node) {
         if map.get(&key.name).is_some() {
             self.findings.push(twice(&key.name, key.span.clone()));
@@ -154,7 +154,7 @@ impl HclReader<'_> {
             .collect();
         let head = kind_span.start..labels.last().map_or(kind_span.end, |last| last.span.end);
         let is_named = NAMED.contains(&kind.as_str());
-        // One that is not known is told of as a whole.
+        // An unknown block is reported as a whole.
         let is_known =
             is_named || [PIPELINE, STEP, AGENT].map(names).concat().contains(&kind.as_str());
         if is_known && labels.len() != usize::from(is_named) {
@@ -280,7 +280,7 @@ impl HclReader<'_> {
         found
     }
 
-    /// Puts back what was masked; an escape that stands for a mask is none of ours.
+    /// Restores what was masked; an escape that stands for a mask is not one of ours.
     fn string(&mut self, text: &str, span: &Range<usize>) -> Option<NodeText> {
         let written = self.renamed.text.get(span.clone()).unwrap_or_default();
         let count = |text: &str| MASKS.map(|(_, mask)| text.matches(mask).count());
@@ -298,7 +298,7 @@ impl HclReader<'_> {
         Some(NodeText::new(unmask(text), self.text, span))
     }
 
-    /// Says that a value is not written out.
+    /// Reports a value that is not a literal.
     fn no_literal(&mut self, expression: &Expression, span: Range<usize>) {
         let (what, hint) = match expression {
             Expression::Null(_) => ("`null` is not supported", "omit the key".to_owned()),

@@ -1,4 +1,4 @@
-//! A runbook's pipeline with every value filled in.
+//! Plans a runbook's pipeline: every value is filled in.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ use super::shell::{PROMPT_VARIABLE, ShellCommand, interpolate};
 use super::template::{Template, TemplatePiece, TemplateReference, TemplateScope};
 use super::tree::NodeText;
 
-/// What is brought along for a plan.
+/// The inputs of a plan.
 pub struct PlanRequest<'asked> {
     /// The id of the run.
     pub id: RecordId,
@@ -29,15 +29,15 @@ pub struct PlanRequest<'asked> {
     pub runbook: String,
     /// The SHA-256 of the runbook's text.
     pub digest: String,
-    /// The variables that are given.
+    /// The given variables.
     pub variables: BTreeMap<String, String>,
-    /// The environment of whoever starts it.
+    /// The environment of the caller.
     pub environment: &'asked dyn Fn(&str) -> Option<String>,
     /// The folder for workspaces.
     pub workspaces: String,
-    /// Reads a file that the runbook names; why not, if it cannot.
+    /// Reads a file that the runbook names; returns the reason if that fails.
     pub read: &'asked dyn Fn(&str) -> Result<String, String>,
-    /// Tells which host a command line starts; values stand in it as parts of words.
+    /// Returns which host a command line starts; values are in it as parts of words.
     pub host_of: &'asked dyn Fn(&str) -> Option<String>,
 }
 
@@ -47,10 +47,10 @@ impl fmt::Debug for PlanRequest<'_> {
     }
 }
 
-/// The system takes no longer text as a variable or an argument.
+/// The system's limit for the length of a variable or an argument.
 const VALUE_LIMIT: usize = 128 * 1024 - 64;
 
-/// Makes the plan of a pipeline, or says all that is missing for it.
+/// Makes the plan of a pipeline, or reports everything that is missing for it.
 pub fn plan(
     runbook: &Runbook,
     name: &str,
@@ -109,7 +109,7 @@ struct TemplateFiller<'asked> {
     asked: &'asked PlanRequest<'asked>,
     pipeline: &'asked PipelineDefinition,
     variables: BTreeMap<String, String>,
-    /// Locals that are made; none while one is being made.
+    /// Evaluated locals; `None` while one is being evaluated.
     locals: BTreeMap<&'asked str, Option<String>>,
     /// Where the pipeline works.
     root: String,
@@ -119,7 +119,7 @@ struct TemplateFiller<'asked> {
 }
 
 impl<'asked> TemplateFiller<'asked> {
-    /// Tells of something once.
+    /// Reports a finding once.
     fn report(&mut self, finding: Finding) {
         if !self.findings.iter().any(|other| other.message == finding.message) {
             self.findings.push(finding);
@@ -165,7 +165,7 @@ impl<'asked> TemplateFiller<'asked> {
         }
     }
 
-    /// Refuses what no program can be given.
+    /// Rejects a value that cannot be passed to a program.
     fn checked(&mut self, value: String, what: &str, span: &Span) -> String {
         if value.contains('\0') {
             let finding = Finding::error("no-text", format!("{what} contains a NUL character"));
@@ -179,7 +179,7 @@ impl<'asked> TemplateFiller<'asked> {
         value
     }
 
-    /// Returns what a template asks for.
+    /// Returns the value of a reference.
     fn value(&mut self, reference: &'_ TemplateReference, span: &Span) -> String {
         match reference {
             TemplateReference::Variable(name) => {
@@ -242,7 +242,7 @@ impl<'asked> TemplateFiller<'asked> {
         template.map(|template| self.text(template))
     }
 
-    /// Fills in a command, whose variables are numbered from `first` on.
+    /// Fills in a command; its variables are numbered from `first`.
     fn command(&mut self, template: &Template, first: usize) -> StepCommand {
         let ShellCommand { text, values, findings } = interpolate(template, first);
         self.findings.extend(findings);
@@ -280,7 +280,7 @@ impl<'asked> TemplateFiller<'asked> {
         }
     }
 
-    /// Fills in a branch or a commit; one that Git would take for an option is refused.
+    /// Fills in a branch or a commit; one that Git would parse as an option is rejected.
     fn revision(&mut self, template: Option<&Template>, default: String) -> String {
         let Some(template) = template else { return default };
         let name = self.text(template);
@@ -382,7 +382,8 @@ impl<'asked> TemplateFiller<'asked> {
         self.file(&path, &text, &template.span)
     }
 
-    /// Fills in a prompt's file. Its places are not in the runbook, so they are told in words.
+    /// Fills in a prompt's file. Its positions are not in the runbook, so they are described in
+    /// words.
     fn file(&mut self, path: &str, text: &str, span: &Span) -> String {
         let whole = 0..text.len();
         let text = NodeText::new(text.to_owned(), text, &whole);
@@ -414,7 +415,7 @@ impl<'asked> TemplateFiller<'asked> {
     }
 }
 
-/// Returns a command's text with its values, each a part of one word, in place of their variables.
+/// Returns a command's text with its variables replaced by their values, each a part of one word.
 fn filled(command: &StepCommand) -> String {
     let mut text = String::new();
     let mut rest = command.text.as_str();
@@ -424,7 +425,7 @@ fn filled(command: &StepCommand) -> String {
         let (name, end) = after.split_at(after.find(is_outside).unwrap_or(after.len()));
         match (command.values.get(name), end.strip_prefix('}')) {
             (Some(value), Some(end)) => {
-                // It stands between double quotes.
+                // It is inside double quotes.
                 for letter in value.chars() {
                     text.extend(matches!(letter, '"' | '\\').then_some('\\'));
                     text.push(letter);
@@ -441,7 +442,7 @@ fn filled(command: &StepCommand) -> String {
     text
 }
 
-/// Returns a path below a folder; one that is absolute stays as it is.
+/// Returns a path relative to a folder; an absolute one stays as it is.
 fn below(folder: &str, path: &str) -> String {
     if path.is_empty() {
         return folder.to_owned();

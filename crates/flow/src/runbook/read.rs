@@ -1,4 +1,4 @@
-//! The tree as a runbook, with all that is wrong in it.
+//! Reads a runbook from its tree, and reports everything that is wrong with it.
 
 mod agent;
 mod pipeline;
@@ -35,20 +35,20 @@ pub fn runbook(tree: &Node) -> (Runbook, Vec<Finding>) {
     (runbook, reader.findings)
 }
 
-/// Reads values from a tree and says what is wrong with them.
+/// Reads values from a tree and reports what is wrong with them.
 #[derive(Debug, Default)]
 pub struct TreeReader {
-    /// What is wrong with what was read so far.
+    /// The findings so far.
     pub findings: Vec<Finding>,
 }
 
 impl TreeReader {
-    /// Takes note of something that is wrong.
+    /// Adds a finding.
     pub fn report(&mut self, finding: Finding) {
         self.findings.push(finding);
     }
 
-    /// Looks at the keys of the whole.
+    /// Checks the top-level keys.
     fn top(&mut self, map: &NodeMap) {
         let known = names(keys::RUNBOOK);
         for MapEntry { key, .. } in
@@ -65,7 +65,7 @@ impl TreeReader {
         }
     }
 
-    /// Returns the members of what holds definitions by name.
+    /// Returns the members of a table that holds definitions by name.
     pub fn members<'tree>(&mut self, node: &'tree Node, what: &str) -> &'tree [MapEntry] {
         match &node.kind {
             NodeKind::Map(map) => map.entries(),
@@ -83,7 +83,7 @@ impl TreeReader {
         }
     }
 
-    /// Says of a value that it is of the wrong type.
+    /// Reports a value of the wrong type.
     pub fn expected(&mut self, entry: &MapEntry, what: &str, hint: &str) {
         let MapEntry { key, node } = entry;
         if node.is_unreadable() {
@@ -96,7 +96,7 @@ impl TreeReader {
         );
     }
 
-    /// Returns an object whose keys are known.
+    /// Returns an object, checking its keys.
     pub fn object<'tree>(
         &mut self,
         entry: &'tree MapEntry,
@@ -111,7 +111,7 @@ impl TreeReader {
         Some(map)
     }
 
-    /// Says which keys of an object are not known.
+    /// Reports the unknown keys of an object.
     pub fn known(&mut self, map: &NodeMap, what: &str, known: &[&str]) {
         for MapEntry { key, .. } in map {
             if !known.contains(&key.name.as_str()) {
@@ -143,7 +143,7 @@ impl TreeReader {
         }
     }
 
-    /// Returns a key's text in which values may stand.
+    /// Returns a key's text, which may contain values.
     fn template(&mut self, map: &NodeMap, key: &str, scope: TemplateScope) -> Option<Template> {
         self.template_of(map.get(key)?, scope)
     }
@@ -175,7 +175,7 @@ impl TreeReader {
         Some(template)
     }
 
-    /// Returns a key that is true or false.
+    /// Returns a boolean key.
     pub fn flag(&mut self, map: &NodeMap, key: &str) -> Option<bool> {
         let entry = map.get(key)?;
         match entry.node.kind {
@@ -187,7 +187,7 @@ impl TreeReader {
         }
     }
 
-    /// Returns a key that is one of some words.
+    /// Returns a key whose value is one of some words.
     pub fn word<T: Copy>(&mut self, entry: &MapEntry, known: &[(T, &'static str)]) -> Option<T> {
         let (text, span) = self.text_of(entry)?;
         let found = known.iter().find(|(_, name)| *name == text.text);
@@ -201,13 +201,13 @@ impl TreeReader {
         found.map(|(value, _)| *value)
     }
 
-    /// Returns a key that is a time.
+    /// Returns a key that is a duration.
     pub fn duration(&mut self, entry: &MapEntry) -> Option<SignedDuration> {
         let text = match &entry.node.kind {
             NodeKind::Text(text) => text.text.as_str(),
             _ => "",
         };
-        // It begins with a digit: neither less than nothing nor another notation.
+        // It begins with a digit: neither negative nor in another notation.
         let duration = Some(text)
             .filter(|text| text.starts_with(|first: char| first.is_ascii_digit()))
             .and_then(|text| text.parse::<SignedDuration>().ok())
@@ -222,7 +222,7 @@ impl TreeReader {
         duration
     }
 
-    /// Takes a name of something and says if it cannot be one.
+    /// Reads a name, and reports if it is not a valid one.
     pub fn name(&mut self, text: &str, span: &Range<usize>, what: &str) -> SpannedName {
         let is_told = MapKey { name: text.to_owned(), span: span.clone() }.is_nameless();
         if !is_name(text) && !is_told {
@@ -237,7 +237,7 @@ impl TreeReader {
         SpannedName { text: text.to_owned(), span: span.clone().into() }
     }
 
-    /// Says of keys that they do not count there.
+    /// Reports keys that have no effect there.
     pub fn no_use(&mut self, map: &NodeMap, unused: &[&str], why: &str) {
         for entry in unused.iter().filter_map(|key| map.get(key)) {
             let finding =

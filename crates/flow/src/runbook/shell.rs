@@ -1,8 +1,8 @@
-//! Values in shell commands.
+//! Interpolates values into shell commands.
 //!
-//! A value never becomes part of a command's text. It goes into a variable of the command's
-//! environment, and the text expands that variable, in quotes. The scanner below follows the
-//! shell's quoting so that the expansion is quoted where it stands; were it ever wrong, a value
+//! A value never becomes part of a command's text. It is passed in an environment variable of the
+//! command, and the text expands that variable, in quotes. The scanner below follows the shell's
+//! quoting so that the expansion is quoted correctly in its context; if it were ever wrong, a value
 //! might be split into words, but it would not be executed.
 
 use super::finding::{Finding, Span};
@@ -10,21 +10,21 @@ use super::template::{Template, TemplatePiece, TemplateReference};
 
 /// The variable of an agent's prompt.
 pub const PROMPT_VARIABLE: &str = "ANYHOOK_PROMPT";
-/// What the variables of values begin with; a number follows.
+/// Prefix of the variables of values; a number follows.
 const VALUE_VARIABLE: &str = "ANYHOOK_VALUE_";
 
-/// A command whose values are in variables.
+/// A command with its values in variables.
 #[derive(Clone, Debug, Default)]
 pub struct ShellCommand {
     /// The text, which expands the variables.
     pub text: String,
-    /// Each variable, what goes into it, and where that is asked for.
+    /// Each variable, the reference it holds, and where that is used.
     pub values: Vec<(String, TemplateReference, Span)>,
-    /// Places where no value can stand.
+    /// Positions where no value is allowed.
     pub findings: Vec<Finding>,
 }
 
-/// Puts expansions into a command, numbering its variables from `first` on.
+/// Inserts expansions into a command; its variables are numbered from `first`.
 pub fn interpolate(template: &Template, first: usize) -> ShellCommand {
     let mut woven = ShellCommand::default();
     let mut scanner = Scanner::new();
@@ -53,7 +53,7 @@ pub fn interpolate(template: &Template, first: usize) -> ShellCommand {
 }
 
 impl ShellCommand {
-    /// Returns the variable for a value; what is asked for twice has one.
+    /// Returns the variable for a value; a value that is used twice has one variable.
     fn variable(&mut self, reference: &TemplateReference, span: &Span, first: usize) -> String {
         if let Some((name, ..)) = self.values.iter().find(|(_, known, _)| known == reference) {
             return name.clone();
@@ -74,11 +74,11 @@ impl ShellCommand {
 /// What the shell is reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Mode {
-    /// Words of a command: the whole, or what is in `$(…)`.
+    /// Words of a command: at the top level, or in `$(…)`.
     Plain {
-        /// Parentheses that are open in it.
+        /// Number of open parentheses in it.
         open: usize,
-        /// How many `case` it is in: a `)` there ends a pattern.
+        /// Nesting depth of `case`: a `)` there ends a pattern.
         cases: usize,
     },
     /// `"…"`
@@ -89,19 +89,19 @@ enum Mode {
     Backticks,
     /// `# …`
     Comment,
-    /// What is computed. Some shells execute commands in a value there.
+    /// Arithmetic. Some shells execute commands in a value there.
     Arithmetic {
-        /// How it is written.
+        /// Its syntax.
         form: SubstitutionForm,
-        /// Parentheses or brackets that are open in it.
+        /// Number of open parentheses or brackets in it.
         open: usize,
     },
     /// The lines after `<<WORD`.
     Document(Document),
 }
 
-/// How something that is computed is written. All shells know the first; to one that does not know
-/// the others they are something else, which can be written in another way, too.
+/// The syntax of arithmetic. All shells know the first; to a shell that does not know the others
+/// they mean something else, which can also be written in another way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SubstitutionForm {
     /// `$((…))`
@@ -113,12 +113,12 @@ enum SubstitutionForm {
 }
 
 impl SubstitutionForm {
-    /// Returns what opens and closes it.
+    /// Returns its opening and closing characters.
     fn pair(self) -> (char, char) {
         if self == Self::Brackets { ('[', ']') } else { ('(', ')') }
     }
 
-    /// Says why no value can stand in it, and what to do.
+    /// Returns why no value is allowed in it, and what to do.
     fn refusal(self) -> (&'static str, &'static str) {
         match self {
             Self::Expansion => (
@@ -154,11 +154,11 @@ struct Document {
 
 struct Scanner {
     modes: Vec<Mode>,
-    /// The last two letters, the later one last.
+    /// The last two characters, the later one last.
     last: [char; 2],
-    /// Whether a backslash stands before the next letter.
+    /// Whether the next character is escaped by a backslash.
     escaped: bool,
-    /// The word so far, of words that mean something to the shell.
+    /// The word so far, if it may mean something to the shell.
     word: String,
     /// Whether the word is where a command begins.
     at_command: bool,
@@ -181,7 +181,7 @@ impl Scanner {
         }
     }
 
-    /// Returns what stands before and after an expansion here, or why there can be none.
+    /// Returns the quotes before and after an expansion here, or why none is allowed.
     fn quotes(&self) -> Result<(&'static str, &'static str), (&'static str, &'static str)> {
         let mode = self.modes.last();
         if self.escaped && !matches!(mode, Some(Mode::Single | Mode::Comment)) {
@@ -212,7 +212,7 @@ impl Scanner {
         }
     }
 
-    /// Goes on after a value, which is a part of a word.
+    /// Continues after a value, which is a part of a word.
     fn take_value(&mut self) {
         self.word.push('\u{fffd}');
         if let Some(Mode::Document(document)) = self.modes.last_mut() {
@@ -235,7 +235,7 @@ impl Scanner {
                     self.modes.pop();
                 }
                 None | Some(Mode::Comment | Mode::Single) => {}
-                // To the shell, a line that ends with a backslash goes on.
+                // To the shell, a line that ends with a backslash continues.
                 Some(Mode::Document(document)) if escaped && letter == '\n' => {
                     document.line.pop();
                 }
@@ -259,7 +259,7 @@ impl Scanner {
                         }
                     }
                 }
-                // The letter after a backslash is only that letter.
+                // The character after a backslash is literal.
                 Some(_) if escaped => self.word.push(letter),
                 Some(Mode::Double) if letter == '"' => {
                     self.modes.pop();
@@ -288,12 +288,12 @@ impl Scanner {
         }
         let goes_on = escaped && letter == '\n';
         if !self.escaped && !goes_on {
-            // An escaped letter begins nothing together with the next.
+            // An escaped character begins nothing together with the next.
             self.last = [self.last[1], if escaped { '\u{fffd}' } else { letter }];
         }
     }
 
-    /// Takes a letter where only expansions mean something.
+    /// Handles a character where only expansions mean something.
     fn expanding(&mut self, letter: char) {
         match letter {
             '\\' => self.escaped = true,
@@ -314,7 +314,7 @@ impl Scanner {
         self.at_command = true;
     }
 
-    /// Takes a letter of a command.
+    /// Handles a character of a command.
     fn plain(&mut self, letter: char) {
         let ends_word = letter.is_whitespace() || ";&|()<>".contains(letter);
         if ends_word {
@@ -365,7 +365,7 @@ impl Scanner {
         }
     }
 
-    /// Looks at a word that has ended: `case` and `esac` say what a `)` is.
+    /// Handles the end of a word: `case` and `esac` determine what a `)` means.
     fn end_word(&mut self, letter: char) {
         let word = std::mem::take(&mut self.word);
         let leads = ["if", "then", "else", "elif", "do", "while", "until", "!", "{"];
@@ -386,7 +386,7 @@ impl Scanner {
         }
     }
 
-    /// Takes a letter of the word after `<<`.
+    /// Handles a character of the word after `<<`.
     fn name_document(&mut self, letter: char) {
         let Some(document) = self.naming.as_mut() else { return };
         match letter {
@@ -412,7 +412,7 @@ impl Scanner {
         }
     }
 
-    /// Begins the next here-document at the beginning of a line.
+    /// Begins the next here-document at the start of a line.
     fn begin_document(&mut self) {
         if !self.announced.is_empty() {
             self.modes.push(Mode::Document(self.announced.remove(0)));

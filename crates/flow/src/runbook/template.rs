@@ -1,40 +1,41 @@
-//! Texts with places for values: `${var.x}`, `${local.x}`, `${NAME:-default}` and the like.
+//! Templates: texts with references to values: `${var.x}`, `${local.x}`, `${NAME:-default}` and
+//! others.
 
 use super::finding::{Finding, Span};
 use super::tree::NodeText;
 
-/// A text with places for values.
+/// A text with references to values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template {
     /// The text as it was written.
     pub source: String,
-    /// What it is made of.
+    /// Its parts.
     pub pieces: Vec<TemplatePiece>,
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
 }
 
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplatePiece {
-    /// As it is.
+    /// Literal text.
     Text(String),
-    /// A value, and where it is asked for.
+    /// A reference, and its position.
     Value(TemplateReference, Span),
 }
 
-/// What a template asks for.
+/// A reference in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplateReference {
     /// `${var.x}`: a variable of the pipeline.
     Variable(String),
     /// `${local.x}`: a text of the pipeline.
     Local(String),
-    /// `${NAME}` or `${NAME:-default}`: the environment of whoever starts the pipeline.
+    /// `${NAME}` or `${NAME:-default}`: the environment of the caller that starts the pipeline.
     Environment {
         /// The variable's name.
         name: String,
-        /// What stands for it if it is not set, or empty.
+        /// The value if it is not set, or empty.
         default: Option<String>,
     },
     /// `${workspace.root}`: where the pipeline works.
@@ -47,35 +48,35 @@ pub enum TemplateReference {
     Prompt,
 }
 
-/// What a text may ask for.
+/// Which references a text may contain.
 #[derive(Clone, Copy, Debug)]
 pub struct TemplateScope {
-    /// What the text is, with its article.
+    /// A description of the text, with its article.
     pub what: &'static str,
-    /// Whether variables and locals are known.
+    /// Whether variables and locals are available.
     pub values: bool,
-    /// Whether the workspace is known.
+    /// Whether the workspace is available.
     pub workspace: bool,
     /// Whether there is a prompt.
     pub prompt: bool,
 }
 
 impl TemplateScope {
-    /// Of a variable's default, from which all else is made.
+    /// For a variable's default, from which everything else is derived.
     pub const DEFAULT: Self =
         Self { what: "a variable's default", values: false, workspace: false, prompt: false };
-    /// Of a local.
+    /// For a local.
     pub const LOCAL: Self = Self { what: "a local", values: true, workspace: false, prompt: false };
-    /// Of the workspace itself.
+    /// For the workspace itself.
     pub const WORKSPACE: Self =
         Self { what: "the workspace", values: true, workspace: false, prompt: false };
-    /// Of all other texts.
+    /// For all other texts.
     pub const TEXT: Self = Self { what: "this text", values: true, workspace: true, prompt: false };
-    /// Of an agent's `run`.
+    /// For an agent's `run`.
     pub const AGENT: Self =
         Self { what: "an agent's `run`", values: true, workspace: true, prompt: true };
 
-    /// Returns why something cannot be asked for here.
+    /// Returns why a reference is not allowed here.
     fn refusal(self, reference: &TemplateReference) -> Option<(String, &'static str)> {
         let what = self.what;
         match reference {
@@ -97,7 +98,7 @@ impl TemplateScope {
 }
 
 impl Template {
-    /// Reads a text. What cannot be read is told of and left as it is.
+    /// Reads a text. What cannot be read is reported and left as it is.
     pub fn read(
         text: &NodeText,
         span: std::ops::Range<usize>,
@@ -107,7 +108,7 @@ impl Template {
         let mut pieces = Vec::new();
         let mut plain = String::new();
         let mut rest = text.text.as_str();
-        // How many `${` there were so far, to find the place of the next.
+        // The number of `${` so far, to find the position of the next.
         let mut seen = 0;
         while let Some(at) = rest.find("${") {
             let (before, found) = rest.split_at(at);
@@ -121,7 +122,7 @@ impl Template {
             }
             plain.push_str(before);
             let Some(length) = found.find('}').map(|end| end + 1) else {
-                // Nor is any other after it.
+                // No later one is closed either.
                 let place = mark.map_or(span.clone(), |mark| mark..mark + 2);
                 findings.push(malformed("`${` is not closed by a `}`").at(place));
                 break;
@@ -149,7 +150,7 @@ impl Template {
         (Self { source: text.text.clone(), pieces, span: span.into() }, findings)
     }
 
-    /// Returns what it asks for, and where.
+    /// Returns the references, and their positions.
     pub fn references(&self) -> impl Iterator<Item = (&TemplateReference, &Span)> {
         self.pieces.iter().filter_map(|piece| match piece {
             TemplatePiece::Text(_) => None,
@@ -157,7 +158,7 @@ impl Template {
         })
     }
 
-    /// Returns the text if it asks for nothing.
+    /// Returns the text if it has no references.
     pub fn as_plain(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
@@ -170,13 +171,13 @@ impl Template {
 const NAMES: [&str; 6] =
     ["var.…", "local.…", "workspace.root", "pipeline.id", "pipeline.name", "prompt"];
 
-/// Says that something is no place for a value.
+/// Reports a malformed reference.
 fn malformed(message: impl Into<String>) -> Finding {
     Finding::error("template", message)
         .hint("write `$${` for a literal `${`, and shell variables as `$name`")
 }
 
-/// Reads what stands between `${` and `}`, as far as it means something, with what is wrong in it.
+/// Reads the text between `${` and `}`, as far as it is valid, and reports what is wrong with it.
 fn read_reference(inner: &str) -> (Option<TemplateReference>, Vec<Finding>) {
     if inner.contains("${") {
         return (None, vec![malformed("a `${…}` cannot contain another one")]);
@@ -215,19 +216,19 @@ fn read_reference(inner: &str) -> (Option<TemplateReference>, Vec<Finding>) {
     (reference, findings)
 }
 
-/// Says that there is no such value.
+/// Reports an unknown value.
 fn unknown(name: &str) -> Finding {
     let hint = format!("available: {}, and environment variables: `${{NAME}}`", NAMES.join(", "));
     Finding::error("unknown-value", format!("there is no `{name}`")).hint(hint)
 }
 
-/// Tells whether a word can be the name of a pipeline, a step, an agent or a value.
+/// Returns whether a word can be the name of a pipeline, a step, an agent or a value.
 pub fn is_name(word: &str) -> bool {
     !word.is_empty()
         && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Tells whether a word can be the name of an environment variable.
+/// Returns whether a word can be the name of an environment variable.
 pub fn is_variable(word: &str) -> bool {
     !word.starts_with(|first: char| first.is_ascii_digit())
         && !word.is_empty()

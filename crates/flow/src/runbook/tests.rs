@@ -1,4 +1,4 @@
-//! Both formats, one model; a plan with every value in it.
+//! Tests of runbooks: both formats give the same model; a plan has every value filled in.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -191,7 +191,7 @@ fn both_formats_say_the_same() {
     assert_eq!(sorted(json(HCL, RunbookFormat::Hcl)), sorted(json(TOML, RunbookFormat::Toml)));
 }
 
-/// Objects in the order of their keys, at every depth.
+/// Returns the JSON text with the keys of objects sorted, at every depth.
 fn sorted(mut value: serde_json::Value) -> String {
     value.sort_all_objects();
     value.to_string()
@@ -405,7 +405,7 @@ fn masks_are_no_way_around() {
 }
 
 proptest! {
-    /// Whatever is read: it comes back, and every place is in the text.
+    /// Any text: reading it returns, and every position is in the text.
     #[test]
     fn places_are_in_the_text(text in "(pipeline|agent|step|run|vars|locals|on_done|[\"{}=\\[\\]\n ${}.ä#<-]|a|b|\"a\"|\\$\\{|<<E\n|\nE\n){0,40}") {
         for (format, _) in RunbookFormat::ALL {

@@ -1,4 +1,4 @@
-//! TOML as a tree.
+//! Reads TOML as a tree.
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ fn is_twice(error: &TomlError) -> bool {
     error.message().contains("duplicate key")
 }
 
-/// Says what TOML's parser does not understand.
+/// Reports what the TOML parser does not understand.
 fn unreadable(text: &str, error: &TomlError) -> Finding {
     let span = error.span().unwrap_or_default();
     if is_twice(error) {
@@ -69,7 +69,7 @@ impl TomlReader<'_> {
         map
     }
 
-    /// Reads an item; one without a place of its own is where its key is.
+    /// Reads an item; one without a position of its own gets that of its key.
     fn item(&mut self, item: &Item, key: &Range<usize>) -> Node {
         let span = item.span().unwrap_or_else(|| key.clone());
         let kind = match item {

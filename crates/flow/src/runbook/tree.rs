@@ -1,16 +1,16 @@
-//! What both formats become: values in which everything knows its place in the text.
+//! The tree that both formats become: values that know their position in the text.
 
 use std::ops::Range;
 
 use anyhook_model::json::Object;
 use serde_json::Value;
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// What it is.
     pub kind: NodeKind,
-    /// Where it stands; of a block or a table its head.
+    /// Its position; for a block or a table that of its header.
     pub span: Range<usize>,
 }
 
@@ -27,12 +27,12 @@ pub enum NodeKind {
     List(Vec<Node>),
     /// Values by key.
     Map(NodeMap),
-    /// What could not be read; that has been told.
+    /// A value that could not be read, which has been reported.
     Unreadable,
 }
 
 impl NodeKind {
-    /// Returns what it is, with its article.
+    /// Describes it, with its article.
     pub fn what(&self) -> &'static str {
         match self {
             Self::Text(_) => "a string",
@@ -50,12 +50,12 @@ impl NodeKind {
 pub struct NodeText {
     /// The text itself.
     pub text: String,
-    /// Where each `${` of it stands in the runbook; empty if that cannot be told.
+    /// The position of each of its `${` in the runbook; empty if unknown.
     pub marks: Vec<usize>,
 }
 
 impl NodeText {
-    /// Takes a text that stands at a place of the source, there perhaps with escapes.
+    /// Makes a text at a position of the source, where it may have escapes.
     pub fn new(text: String, source: &str, span: &Range<usize>) -> Self {
         let written = source.get(span.clone()).unwrap_or_default();
         let marks: Vec<usize> =
@@ -80,22 +80,22 @@ pub struct MapEntry {
     pub node: Node,
 }
 
-/// A key and where it stands.
+/// A key and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapKey {
     /// The key.
     pub name: String,
-    /// Where it stands.
+    /// Its position.
     pub span: Range<usize>,
 }
 
 impl MapKey {
-    /// Makes the key of something that should have a name and has none, which has been told.
+    /// Makes the key of something whose name is missing, which has been reported.
     pub fn nameless(at: usize) -> Self {
         Self { name: String::new(), span: at..at }
     }
 
-    /// Tells whether it is of something without a name; one that is written has a place.
+    /// Returns whether the name is missing; a written one has a position.
     pub fn is_nameless(&self) -> bool {
         self.name.is_empty() && self.span.is_empty()
     }
@@ -107,12 +107,12 @@ impl NodeMap {
         self.entries.iter().find(|entry| entry.key.name == key)
     }
 
-    /// Returns a key's value, to be changed.
+    /// Returns a key's value, mutably.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.entries.iter_mut().find(|entry| entry.key.name == key).map(|entry| &mut entry.node)
     }
 
-    /// Adds a key; of several that are the same the first counts.
+    /// Adds a key; the first of several equal ones counts.
     pub fn push(&mut self, key: MapKey, node: Node) {
         self.entries.push(MapEntry { key, node });
     }
@@ -156,24 +156,24 @@ impl Node {
         }
     }
 
-    /// Tells whether it could not be read, which has been told.
+    /// Returns whether it could not be read, which has been reported.
     pub fn is_unreadable(&self) -> bool {
         self.kind == NodeKind::Unreadable
     }
 }
 
-/// Where a path such as `on_error[1].match` leads.
+/// The target of a path such as `on_error[1].match`.
 #[derive(Clone, Debug)]
 pub struct PathTarget<'tree> {
-    /// The last key on the way.
+    /// The last key on the path.
     pub name: &'tree str,
-    /// Where that key stands, or the value itself if it is one of a list.
+    /// The position of that key, or of the value itself if it is an element of a list.
     pub key: &'tree Range<usize>,
     /// The value it leads to.
     pub value: &'tree Node,
 }
 
-/// Follows a path from an entry whose key is its first part, as far as there is a way.
+/// Follows a path from an entry whose key is its first part, as far as it exists.
 pub fn follow<'tree>(entry: &'tree MapEntry, path: &str) -> PathTarget<'tree> {
     let MapEntry { key, node } = entry;
     let mut found = PathTarget { name: &key.name, key: &key.span, value: node };
@@ -185,7 +185,7 @@ pub fn follow<'tree>(entry: &'tree MapEntry, path: &str) -> PathTarget<'tree> {
     found
 }
 
-/// Goes one step of a path; returns what is left of it, too.
+/// Follows one step of a path; also returns the rest of it.
 fn step<'tree, 'path>(
     from: &PathTarget<'tree>,
     path: &'path str,
@@ -198,7 +198,7 @@ fn step<'tree, 'path>(
         }
         NodeKind::Map(map) => {
             let path = path.strip_prefix('.')?;
-            // A key may have dots and brackets in it.
+            // A key may contain dots and brackets.
             let rest_of = |entry: &MapEntry| {
                 let rest = path.strip_prefix(entry.key.name.as_str())?;
                 (rest.is_empty() || rest.starts_with(['.', '['])).then_some(rest)

@@ -1,4 +1,4 @@
-//! How one entry changes the state.
+//! Applies one entry to the state.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use crate::agents::{Applied, DropReason};
 use crate::approval_requests::{OPEN_AT_ONCE, escalation};
 use crate::outbox::{NoticeName, notice_of_agent};
 
-/// So many alarms may wait for their notices.
+/// Maximum number of alarms that wait for their notices.
 pub(super) const ALARMS_AT_ONCE: usize = 100;
-/// So many logs are remembered.
+/// Maximum number of logs that are remembered.
 const LOGS_REMEMBERED: usize = 5_000;
 
-/// An entry that is being applied: all that the parts of that share.
+/// An entry that is being applied: what the parts of that share.
 pub(super) struct EntryApplication<'a> {
     pub(super) state: &'a mut DaemonState,
     /// When the entry was stored.
@@ -35,7 +35,7 @@ impl EntryApplication<'_> {
             EntryKind::LogRead(file, position) => {
                 let logs = &mut self.state.logs;
                 if logs.len() >= LOGS_REMEMBERED && !logs.contains_key(file) {
-                    // The one that goes is read anew from near its end if it grows.
+                    // The removed one is read again from near its end if it grows.
                     logs.pop_first();
                 }
                 logs.insert(file.clone(), position.clone());
@@ -46,7 +46,7 @@ impl EntryApplication<'_> {
         }
     }
 
-    /// Says why the entry changes nothing; the first reason counts.
+    /// Records why the entry changes nothing; the first reason counts.
     pub(super) fn drop_as(&mut self, why: &'static str) {
         self.effects.dropped.get_or_insert(why);
     }
@@ -63,7 +63,7 @@ impl EntryApplication<'_> {
             BusEvent::AlarmRaised(report) => self.raise(report),
             BusEvent::DecisionClaimed(claim) => {
                 self.state.inquiries.claim(&claim.id, Some(claim));
-                // Somebody has it: nobody needs to be told any more.
+                // Someone has claimed it: no one needs to be notified any more.
                 self.state.outbox.notices.remove(&NoticeName::Decision(claim.id.clone()));
             }
             BusEvent::DecisionReleased(claim) => self.state.inquiries.claim(&claim.id, None),
@@ -99,7 +99,7 @@ impl EntryApplication<'_> {
             self.let_stand(resolution);
             let resolution = &self.state.with_names(resolution);
             self.state.outbox.journal_lines.insert(resolution.id.clone(), resolution.clone());
-            // Nobody needs to be told of what is decided.
+            // No one needs to be notified of what is decided.
             self.state.outbox.notices.remove(&NoticeName::Decision(resolution.id.clone()));
             self.effects.answers.push(resolution.clone());
             self.tell_whose_question(resolution);
@@ -110,7 +110,8 @@ impl EntryApplication<'_> {
         let meant = self.state.agents.of_name(event);
         let event = meant.as_ref().unwrap_or(event);
         let inner = self.state.agents.of_inner_agent(event);
-        // A host has sessions of its own, as for a title, of which nothing but the end is told.
+        // A host has sessions of its own, for example for a title, of which only the end is
+        // reported.
         if let Some(report) = inner.as_ref().and_then(BusEvent::report)
             && report.source == StateSource::Notification
             && self.state.agents.get(&report.agent).is_none()
@@ -132,8 +133,8 @@ impl EntryApplication<'_> {
             self.drop_as(why);
             return;
         }
-        // What an agent says of its work tells nothing of what it does: one that nothing else is known
-        // of is not listed as working.
+        // What an agent says about its work does not show its state: one about which nothing else
+        // is known is not listed as working.
         let is_stranger = matches!(event, BusEvent::AgentSignal(_))
             && self.state.agents.get(&report.agent).is_none()
             && self.state.pipelines.of_agent(&report.agent).is_none();
@@ -168,8 +169,8 @@ impl EntryApplication<'_> {
         self.tell_pipeline(event, heard);
     }
 
-    /// Lets an answer stand for the rest of the session, where a person said so, and counts those
-    /// that follow from it.
+    /// Makes an answer stand for the rest of the session, if a person said so, and counts the
+    /// answers that follow from it.
     fn let_stand(&mut self, resolution: &Resolution) {
         if resolution.again {
             let agent = self.state.agents.get(&resolution.agent);
@@ -181,7 +182,7 @@ impl EntryApplication<'_> {
         }
     }
 
-    /// Ends the standing answers of an agent whose session is over or another one.
+    /// Removes the standing answers of an agent whose session ended or was replaced.
     fn end_standing(&mut self, id: &str) {
         if self.state.inquiries.standing().next().is_none() {
             return;
@@ -191,19 +192,19 @@ impl EntryApplication<'_> {
         self.state.inquiries.end_standing(id, session.as_deref());
     }
 
-    /// Notes what a person is to be told of an agent that does something else now.
+    /// Adds the notice for an agent whose state changed.
     fn notice(&mut self, id: &str) {
         let Some(agent) = self.state.agents.get(id) else { return };
-        // Of one agent what it does now is told, not what it did before.
+        // For each agent only the current state is reported, not earlier ones.
         self.state
             .outbox
             .notices
             .retain(|name| !matches!(name, NoticeName::Agent(other, ..) if other == id));
-        // Whoever looks after it asks the person when it needs one.
+        // The pipeline that supervises it asks the person when it needs one.
         if self.state.is_looked_after(id) {
             return;
         }
-        // A decision about it already tells the person.
+        // A decision about it already notifies the person.
         let is_asked = matches!(agent.state, AgentState::Prompting(_))
             && self.state.inquiries.open_about(id).next().is_some();
         if let Some(kind) =

@@ -1,4 +1,4 @@
-//! What the state tells its pipelines, and what follows from it.
+//! Passes entries and events to the pipelines, and applies the effects.
 
 use anyhook_model::approval_request::{AgentQuestion, ApprovalEnding, ApprovalKind};
 use anyhook_model::notice::NoticeKind;
@@ -12,7 +12,7 @@ use crate::outbox::{JobId, NoticeName};
 use crate::pipeline::{JobContext, JobWork, Pipeline, PipelineEffects};
 
 impl EntryApplication<'_> {
-    /// Takes in an entry about a pipeline.
+    /// Applies an entry about a pipeline.
     pub(super) fn drive_pipeline(&mut self, what: &EntryKind) {
         let at = self.at;
         match what {
@@ -50,7 +50,7 @@ impl EntryApplication<'_> {
         }
     }
 
-    /// Tells the pipeline of an agent what happened to it.
+    /// Passes an event about an agent to its pipeline.
     pub(super) fn tell_pipeline(&mut self, event: &BusEvent, heard: Option<Applied>) {
         let (Some(report), Some(heard)) = (event.report(), heard) else { return };
         let Some(id) =
@@ -65,7 +65,7 @@ impl EntryApplication<'_> {
         self.tell(&id, hear);
     }
 
-    /// Tells the pipeline that asked how its question ended.
+    /// Tells the pipeline that asked a question how it was resolved.
     pub(super) fn tell_whose_question(&mut self, resolution: &Resolution) {
         let asking = self.state.pipelines.asking(&resolution.id);
         let Some(id) = asking.map(|found| found.plan.id.clone()) else { return };
@@ -95,7 +95,7 @@ impl EntryApplication<'_> {
         if let Some((inquiry, true)) = &asked
             && let Some(waiting) = self.state.waiting_hook(&inquiry.agent)
         {
-            // The question a hook process waits for stands in the place of the pipeline's own.
+            // The question that a hook process waits for replaces the pipeline's own.
             for told in &mut told {
                 if let BusEvent::StepWaiting(report) = told {
                     report.decision = Some(waiting.clone());
@@ -130,9 +130,9 @@ impl EntryApplication<'_> {
         }
     }
 
-    /// Asks a person for a pipeline. Where a hook process waits for an answer about the same agent,
-    /// its question is taken, and gets the pipeline's options: one question to one person, and the
-    /// answer goes through the host's own reply.
+    /// Asks a person on behalf of a pipeline. If a hook process waits for an answer about the same
+    /// agent, its question is adopted, and gets the pipeline's options: one question to one person,
+    /// and the answer goes through the host's own reply.
     fn ask(&mut self, id: &RecordId, mut inquiry: ApprovalRequest, adopts: bool) {
         if let Some(waiting) = self.state.waiting_hook(&inquiry.agent).filter(|_| adopts) {
             self.state.inquiries.add_options(&waiting, &inquiry.options);
@@ -152,8 +152,8 @@ impl EntryApplication<'_> {
         self.effects.followed.push(BusEvent::DecisionCreated(inquiry));
     }
 
-    /// Puts a question that a hook process waits for in the place of the one a pipeline asked about
-    /// the same prompt: one prompt is one decision.
+    /// Replaces the question that a pipeline asked about a prompt with the one that a hook process
+    /// waits for: one prompt is one decision.
     pub(super) fn replace_question(&mut self, inquiry: &ApprovalRequest) {
         if !is_waited_for(inquiry) || self.state.inquiries.get(&inquiry.id).is_none() {
             return;
@@ -179,14 +179,14 @@ impl EntryApplication<'_> {
 }
 
 impl DaemonState {
-    /// Returns a job of the outbox with all that is to be known to do it; none while it cannot be
-    /// begun.
+    /// Returns a job of the outbox with everything needed to run it; `None` while it cannot be
+    /// started.
     pub fn job_context(&self, id: &JobId) -> Option<JobContext> {
         let pipeline = self.pipelines.get(&id.pipeline)?;
         let job = pipeline.job(id.number)?.clone();
         let visit = job.visit.and_then(|number| pipeline.visit(number));
         let session = visit.and_then(|visit| visit.job.filter(|_| visit.has_session));
-        // An agent may rest before its start is stored; then it is typed to a moment later.
+        // An agent may rest before its start is stored; in that case typing follows a moment later.
         if job.work.sends_keys() && session.is_none() {
             return None;
         }
@@ -206,18 +206,18 @@ impl DaemonState {
         Some(JobContext { plan: pipeline.plan.clone(), job, step, agent, session, resume, ends })
     }
 
-    /// Tells whether a pipeline that is not over looks after an agent.
+    /// Returns whether a pipeline that is not over supervises an agent.
     pub fn is_looked_after(&self, agent: &str) -> bool {
         self.pipelines.of_agent(agent).is_some_and(|pipeline| !pipeline.is_over())
     }
 
-    /// Tells whether a pipeline knows that an agent's process has ended.
+    /// Returns whether a pipeline knows that an agent's process has ended.
     pub(super) fn has_ended(&self, agent: &str) -> bool {
         self.pipelines.of_agent(agent).is_some_and(|pipeline| pipeline.has_ended(agent))
     }
 
-    /// Offers the agent's own answers to the question it shows, if one of them can be chosen by keys;
-    /// else says that it is answered in its session alone.
+    /// Offers the agent's own answers to the question it shows, if they can be chosen with keys;
+    /// otherwise says that it can only be answered in its session.
     fn offer_answers(&self, inquiry: &mut ApprovalRequest) {
         let Some(agent) = self.agents.get(&inquiry.agent) else { return };
         if agent.state != AgentState::Prompting(PromptType::Question) {
@@ -239,17 +239,17 @@ impl DaemonState {
         }
     }
 
-    /// Returns the question about an agent for whose answer a hook process waits.
+    /// Returns the question about an agent that a hook process waits for.
     fn waiting_hook(&self, agent: &str) -> Option<RecordId> {
         let waits = |open: &&ApprovalRequest| is_waited_for(open);
         self.inquiries.open_about(agent).find(waits).map(|open| open.id.clone())
     }
 }
 
-/// What is said of a question that can be answered nowhere else.
+/// The note on a question that can only be answered in its session.
 const IN_ITS_SESSION: &str = " (it accepts an answer only in its own session: choose attach)";
 
-/// Tells whether a hook process waits for the answer.
+/// Returns whether a hook process waits for the answer.
 fn is_waited_for(inquiry: &ApprovalRequest) -> bool {
     matches!(inquiry.kind, ApprovalKind::Permission | ApprovalKind::Ask | ApprovalKind::Question)
 }

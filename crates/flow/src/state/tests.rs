@@ -55,7 +55,7 @@ fn happened(state: &mut DaemonState, at: i64, event: BusEvent) -> StateEffects {
     state.apply(&StateEntry { at: second(at), what: EntryKind::Happened(Box::new(event)) }, &all())
 }
 
-/// Returns how many notices an event brings, as if each were given at once.
+/// Returns how many notices an event causes, as if each were sent at once.
 fn notices(state: &mut DaemonState, at: i64, event: BusEvent) -> usize {
     happened(state, at, event);
     std::mem::take(&mut state.outbox.notices).len()
@@ -176,7 +176,7 @@ fn answers_are_written_down_in_the_order_in_which_they_were_given() {
     assert_eq!(ids, ["z", "a"]);
 }
 
-/// Tells whether an event ends the decision that is open.
+/// Returns whether an event resolves the open decision.
 fn overtakes(state: &DaemonState, event: BusEvent) -> bool {
     let mut state = state.clone();
     let effects = happened(&mut state, 20, event);
@@ -265,7 +265,7 @@ fn an_agent_that_asks_for_a_person_gets_a_decision_with_the_event_itself() {
     assert_eq!(effects.followed.len(), 1, "{effects:?}");
     happened(&mut state, 11, signal);
     assert_eq!(state.inquiries.open().count(), 1, "read twice, it is one");
-    // What an agent asks itself stays until it is over.
+    // A request that an agent made itself stays open until the agent has ended.
     assert!(!overtakes(&state, BusEvent::AgentIdle(report(12))));
     assert!(overtakes(&state, BusEvent::AgentExited(report(12))));
 }
@@ -335,7 +335,7 @@ fn a_state_survives_json_and_a_fold_is_a_fold() {
     }
 }
 
-/// Allows a call again in the session `s` of `a`.
+/// Allows a call for the rest of the session `s` of `a`.
 fn with_standing(state: &mut DaemonState) -> ApprovalRequest {
     let in_session = AgentReport { session: Some("s".to_owned()), ..report(1) };
     happened(state, 1, BusEvent::AgentWorking(in_session));

@@ -1,4 +1,4 @@
-//! What Claude Code can do, its tools and its quirks.
+//! Claude Code's capabilities, tools and quirks.
 
 use anyhook_model::EventKind as Kind;
 
@@ -151,7 +151,7 @@ pub const TOOLS: &[HostTool] = &[
 pub const SPECIAL_TOOLS: &[&str] =
     &["Monitor", "PowerShell", "REPL", "MultiEdit", "NotebookEdit", "TaskCreate", "TaskUpdate"];
 
-/// Tools that are none of the canonical ones.
+/// Tools that are not canonical.
 pub const OTHER_TOOLS: &[NativeTool] = &[
     NativeTool { name: "AskUserQuestion", what: "asks the user a question" },
     NativeTool { name: "CronCreate", what: "schedules a prompt" },

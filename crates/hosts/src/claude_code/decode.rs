@@ -1,4 +1,4 @@
-//! A payload of Claude Code as events.
+//! Decodes payloads of Claude Code into events.
 
 use anyhook_model::json::{FieldRole, OpaqueField};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
@@ -6,7 +6,7 @@ use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use super::capabilities::{OTHER_TOOLS, TOOLS};
 use crate::common::{Common, PromptSource};
 
-/// What is in a payload only for hooks.
+/// The values in a payload that only hooks need.
 pub const OPAQUE_FIELDS: &[OpaqueField] = &[
     OpaqueField { path: &["tool_input"], role: FieldRole::Input },
     OpaqueField { path: &["tool_response"], role: FieldRole::Other },

@@ -1,4 +1,5 @@
-//! The dialogs of Claude Code: below the last line across the screen, where else its input is.
+//! The dialogs of Claude Code: below the last horizontal rule on the screen, where its input is
+//! otherwise.
 
 use anyhook_model::PromptType;
 
@@ -59,7 +60,7 @@ const KNOWN: [KnownDialog; 6] = [
         deny: None,
         about: SubjectLocation::Nothing,
     },
-    // At its very first start it cannot be left.
+    // At its very first start it cannot be dismissed.
     KnownDialog {
         name: "login",
         prompt_type: PromptType::Other,
@@ -88,7 +89,7 @@ fn is_across(line: &str) -> bool {
     line.trim_start().starts_with(['─', '▔'])
 }
 
-/// The question which of several servers may be used: boxes to tick, and a line to go on.
+/// The question which of several servers may be used: checkboxes, and a line to continue.
 fn servers(lines: &[&str]) -> Option<Dialog> {
     let end = lines.iter().rposition(|line| !line.trim().is_empty())?;
     let is_question =
@@ -118,7 +119,7 @@ fn servers(lines: &[&str]) -> Option<Dialog> {
     })
 }
 
-/// The question how it is to look, which any answer does for.
+/// The question about the color theme, to which any answer is fine.
 fn theme(lines: &[&str]) -> Option<Dialog> {
     let end = lines.iter().rposition(|line| !line.trim().is_empty())?;
     let title = "Choose the text style that looks best with your terminal";

@@ -1,4 +1,4 @@
-//! What switches Claude Code's hooks off: settings of the machine, the user and the project, and
+//! What disables Claude Code's hooks: settings of the machine, the user and the project, and
 //! plugins whose modules answer hook events before settings hooks are asked.
 
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use crate::wiring::{Obstacle, SettingsError, SettingsScope, SettingsTexts, json_
 /// The settings of the machine's administrator.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
-/// So many plugins are looked at.
+/// The maximum number of plugins that are examined.
 const MOST_PLUGINS: usize = 200;
 
-/// Returns the files beside the settings that tell whether hooks are called.
+/// Returns the files other than the settings that determine whether hooks are called.
 pub fn further_files(scope: &SettingsScope) -> Vec<PathBuf> {
     let local = scope.project.is_some().then(|| local(scope));
     local.into_iter().chain([PathBuf::from(MANAGED), users(scope), installed(scope)]).collect()
 }
 
-/// Returns the hooks of the plugins that are installed and that a settings file enables.
+/// Returns the hook files of the plugins that are installed and that a settings file enables.
 pub fn plugin_files(scope: &SettingsScope, texts: &SettingsTexts) -> Vec<PathBuf> {
     let read = |path: &Path| json_hooks::value(path, texts.get(path)?, &[]).ok().flatten();
     let enabled: Vec<Value> =
@@ -33,7 +33,7 @@ pub fn plugin_files(scope: &SettingsScope, texts: &SettingsTexts) -> Vec<PathBuf
     let plugins = installed.as_ref().and_then(|installed| installed.get("plugins")?.as_object());
     let folders = plugins.into_iter().flatten().filter(|(name, _)| is_enabled(name)).flat_map(
         |(_, places)| {
-            // One place in the first form of the file, a list of them in the second.
+            // One location in the first format of the file, a list of them in the second.
             let places = places.as_array().cloned().unwrap_or_else(|| vec![places.clone()]);
             places
                 .into_iter()
@@ -44,7 +44,7 @@ pub fn plugin_files(scope: &SettingsScope, texts: &SettingsTexts) -> Vec<PathBuf
     hooks.map(|folder| folder.join(PLUGIN_HOOKS)).take(MOST_PLUGINS).collect()
 }
 
-/// Returns what keeps Claude Code from calling us, by the texts of all these files.
+/// Returns what keeps Claude Code from calling us, according to the texts of all these files.
 pub fn obstacles(
     scope: &SettingsScope,
     texts: &SettingsTexts,
@@ -60,7 +60,7 @@ pub fn obstacles(
         if is_on(&managed, key)? == Some(true) {
             found.push(Obstacle::setting(key, &managed));
         }
-        // Of the project's two files the local one counts first.
+        // Of the project's two files, the local one takes precedence.
         let local = local(scope);
         let files = if scope.project.is_some() { vec![&local, &own] } else { vec![&own] };
         for path in files {
@@ -71,7 +71,7 @@ pub fn obstacles(
             break;
         }
     }
-    // With any settings of the machine Claude Code lets settings hooks go first.
+    // If there are any settings of the machine, Claude Code runs settings hooks first.
     let plugins = texts
         .iter()
         .filter(|(path, _)| path.ends_with(PLUGIN_HOOKS) && !texts.contains_key(&managed));
@@ -93,14 +93,14 @@ pub fn obstacles(
     Ok(found)
 }
 
-/// Where a plugin has its hooks.
+/// The path of a plugin's hooks.
 const PLUGIN_HOOKS: &str = "hooks/hooks.json";
 
 fn local(scope: &SettingsScope) -> PathBuf {
     folder(scope).join("settings.local.json")
 }
 
-/// Returns the user's settings, also where the project's are meant.
+/// Returns the user's settings, even if the scope is the project's.
 fn users(scope: &SettingsScope) -> PathBuf {
     user_folder(scope).join("settings.json")
 }

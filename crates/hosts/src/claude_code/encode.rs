@@ -1,4 +1,4 @@
-//! A verdict in Claude Code's words.
+//! Encodes verdicts as Claude Code's replies.
 
 use anyhook_model::{Effect, Event, EventKind, Host, PromptType, Reply, Verdict};
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ fn permission(event: &Event, verdict: &Verdict, builder: &mut ReplyBuilder) {
             }
             builder.say_specific("decision", decision);
         }
-        // The host's own question is what `ask` wants.
+        // `ask` means the host's own question.
         Some(Effect::Ask) | None => {
             if verdict.native_input.is_some() {
                 builder.record_loss(
@@ -98,8 +98,8 @@ fn permission(event: &Event, verdict: &Verdict, builder: &mut ReplyBuilder) {
     builder.record_context_loss(verdict);
 }
 
-/// Returns the input of a call that is a dialog of its own, as that of a plan: without an input the
-/// allowance does not take the dialog away.
+/// Returns the input of a call that is a dialog of its own, such as that of a plan: without an
+/// input, allowing the call does not close the dialog.
 fn unchanged(event: &Event) -> Option<&Value> {
     let tool = event.tool.as_ref()?;
     let is_dialog = PROTOCOL.prompt_tool(&tool.name) == Some(PromptType::PlanApproval);

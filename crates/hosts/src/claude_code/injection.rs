@@ -1,7 +1,8 @@
-//! Hooks for one start of Claude Code, by `--settings`.
+//! Hooks for one start of Claude Code, passed with `--settings`.
 //!
-//! It adds up the hooks of all its settings, so those of the user and the project run as well. Of
-//! several `--settings` the last counts, so what an earlier one says is kept in ours.
+//! It combines the hooks of all its settings, so those of the user and the project run as well. Of
+//! several `--settings` options the last takes effect, so ours includes the contents of an earlier
+//! one.
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use crate::wiring::{
     AgentStart, DisplacedSettings, InjectedSignal, Injection, PERMISSION_SECONDS, SettingsError,
 };
 
-/// Seconds that one that tells something may take; it needs a few milliseconds.
+/// The timeout in seconds of a hook that only reports something; it needs a few milliseconds.
 const TIMEOUT: u32 = 10;
 
 /// The option that names further settings.
@@ -49,15 +50,16 @@ pub fn inject(start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
     Ok(Injection { files: [(file, text)].into(), arguments, ..Injection::default() })
 }
 
-/// Returns the permissions to say how the work stands: the agent is asked to, so no person has to
-/// allow it each time. Exactly these commands: a longer one may hold anything.
+/// Returns the permissions to report the status of the work: the agent is asked to do so, so no
+/// person should have to allow it each time. Exactly these commands: a longer one may contain
+/// anything.
 fn signals() -> Vec<String> {
     [SignalKind::Complete, SignalKind::Escalate, SignalKind::Continue]
         .map(|kind| format!("Bash(anyhook emit agent:signal {})", kind.name()))
         .to_vec()
 }
 
-/// Returns the settings that a command line names itself.
+/// Returns the settings that a command line itself names.
 pub fn displaced(run: &str) -> Option<DisplacedSettings> {
     let arguments = arguments_of(run);
     let place = arguments.iter().rposition(|word| {

@@ -1,9 +1,9 @@
-//! What a line of a session's transcript tells of the agent.
+//! Reads the lines of a session's transcript: what they say about the agent's state.
 //!
-//! Seen with 2.1.325: a question for permission leaves no line, nor does the end of the program. A
-//! message that ends the turn is written before the hooks of the stop have run, and one of them may
-//! send the agent on: only the line with the turn's duration, which not every way of running it
-//! writes, makes it certain.
+//! Observed with 2.1.325: a permission prompt leaves no line, nor does the end of the program. A
+//! message that ends the turn is written before the stop hooks have run, and one of them may make
+//! the agent continue: only the line with the turn's duration, which is not written in every mode
+//! of operation, makes it certain.
 
 use anyhook_model::json::Object;
 use anyhook_model::{FailureKind, Host};
@@ -40,7 +40,7 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservati
         "user" => user(state, &entry, at),
         "assistant" => assistant(state, &entry, at),
         "system" if entry.text("subtype") == Some("turn_duration") => {
-            // Also written after a turn that failed, which is no rest.
+            // Also written after a turn that failed, which does not mean idle.
             let is_over = state.in_turn != Some(false);
             state.in_turn = Some(false);
             is_over.then(|| LogObservation::certain(at, state.rest()))
@@ -68,7 +68,7 @@ fn user(
                 state.in_turn = Some(false);
                 return Some(LogObservation::certain(at, state.break_off()));
             }
-            // A compaction may be part of a turn or not; commands of the host's own are not.
+            // A compaction may or may not be part of a turn; the host's own commands are not.
             UserLine::Summary(_) | UserLine::Command { .. } | UserLine::Nothing => return None,
         }
     }
@@ -121,7 +121,7 @@ fn failure(state: &mut LogState, entry: &TranscriptEntry) -> Activity {
     state.fail(kind, words)
 }
 
-/// Tells whether a line of a transcript is what a person asked.
+/// Returns whether a line of a transcript is a person's prompt.
 pub(super) fn is_prompt(fields: &Object) -> bool {
     if text_of(fields, "type") != Some("user") {
         return false;

@@ -22,7 +22,7 @@ use crate::log::LogReader;
 use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Protocol, TimeLimits, WarningAudience};
 use crate::transcript::TranscriptReader;
 
-/// What its hooks need.
+/// What the hook path needs.
 pub static PROTOCOL: Protocol = Protocol {
     id: "claude-code",
     process_names: &["claude", "node", "bun"],
@@ -36,14 +36,14 @@ pub static PROTOCOL: Protocol = Protocol {
         ("ExitPlanMode", PromptType::PlanApproval),
     ],
     is_answered_by_keys: false,
-    // It ends the turn itself after eight blocks in a row.
+    // It ends the turn itself after eight consecutive blocks.
     stop_cap: Some(8),
     warns: WarningAudience::Person,
     late_refusal: &EXIT_CODE_REFUSAL,
     codec: &Codec,
 };
 
-/// Everything that is known of it.
+/// Everything known about it.
 pub static SPEC: HostSpec = HostSpec {
     protocol: &PROTOCOL,
     title: "Claude Code",
@@ -74,7 +74,7 @@ pub static SPEC: HostSpec = HostSpec {
     }),
 };
 
-/// Reads its payloads and writes its replies.
+/// Decodes its payloads and encodes its replies.
 struct Codec;
 
 impl spec::Codec for Codec {
@@ -105,7 +105,7 @@ fn arguments(launch: &Launch<'_>) -> Vec<String> {
         arguments.extend(["--resume", session].map(str::to_owned));
     }
     if let Some(prompt) = launch.prompt {
-        // Even after `--` one word could be the name of a command.
+        // Even after `--`, a single word could be the name of a command.
         let space = if prompt.contains(char::is_whitespace) { "" } else { " " };
         arguments.extend(["--".to_owned(), format!("{prompt}{space}")]);
     }

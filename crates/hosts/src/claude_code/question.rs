@@ -1,7 +1,8 @@
-//! Questions to the person: the tool `AskUserQuestion`.
+//! Questions to the user: the tool `AskUserQuestion`.
 //!
-//! Seen with 2.1.325: the reply to its permission request may carry the answers as part of the input,
-//! by the text of each question; several are joined by a comma. Free text is taken as well.
+//! Observed with 2.1.325: the reply to its permission request may contain the answers as part of
+//! the input, keyed by the text of each question; several are joined by a comma. Free text is
+//! accepted as well.
 
 use anyhook_model::ToolCall;
 use anyhook_model::approval_request::{AgentQuestion, QuestionAnswer};
@@ -15,7 +16,7 @@ pub(super) const TOOL: &str = "AskUserQuestion";
 
 const FORM: QuestionForm = QuestionForm { multiple: "multiSelect", free_text: None };
 
-/// Returns the questions of a call; none if one of them cannot be read.
+/// Returns the questions of a call; empty if one of them cannot be parsed.
 pub(super) fn questions(call: &ToolCall) -> Vec<AgentQuestion> {
     question::of_tool(call, TOOL, FORM)
 }

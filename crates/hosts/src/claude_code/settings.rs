@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::{disabled, injection};
-use crate::command::{CommandFile, HostCommand};
+use crate::slash_command::{CommandFile, HostCommand};
 use crate::spec;
 use crate::wiring::json_hooks::Handler;
 use crate::wiring::{
@@ -87,7 +87,7 @@ impl spec::SettingsEditor for Settings {
     }
 }
 
-/// The events we are called at: one entry each, without a matcher.
+/// The events at which we are called: one entry each, without a matcher.
 pub(super) const EVENTS: &[&str] = &[
     "SessionStart",
     "SessionEnd",
@@ -105,7 +105,7 @@ pub(super) const EVENTS: &[&str] = &[
     "Notification",
 ];
 
-/// The events at which a call that is not answered is refused, where a guard is installed.
+/// The events at which an unanswered call is refused if a guard is installed.
 const TOOL_EVENTS: &[&str] = &["PreToolUse", "PermissionRequest"];
 
 pub(super) fn settings(scope: &SettingsScope) -> JsonSettings {
@@ -113,7 +113,7 @@ pub(super) fn settings(scope: &SettingsScope) -> JsonSettings {
     JsonSettings { host: "claude-code", path, tool_events: TOOL_EVENTS }
 }
 
-/// Returns the folder it has for itself.
+/// Returns its own folder.
 pub(super) fn folder(scope: &SettingsScope) -> PathBuf {
     match &scope.project {
         Some(project) => project.join(".claude"),
@@ -127,21 +127,21 @@ pub(super) fn handler(
     permission_seconds: u64,
 ) -> Handler {
     let seconds = match *event {
-        // At the end of a session the host waits only a moment.
+        // At the end of a session, the host waits only briefly.
         "SessionEnd" => 5,
         "PermissionRequest" => permission_seconds,
         _ => 600,
     };
     let mut handler = json!({"type": "command"});
     if TOOL_EVENTS.contains(event) {
-        // What it takes for a failure blocks, so without a guard there must be none. It also covers
-        // what no entry can: that we did not answer within the host's own limit.
+        // Everything that it considers a failure blocks, so without a guard there must be none. It
+        // also covers what no entry can: that we did not answer within the host's own limit.
         let unanswered = Unanswered::Refused { otherwise: 0 };
         handler["command"] = call.command("claude-code", seconds * 1000, unanswered).into();
         handler["timeout"] = seconds.into();
         handler["onFailure"] = "block".into();
     } else {
-        // A prompt must not be blocked by a program that is missing.
+        // A missing program must not block a prompt.
         handler["command"] = call.command("claude-code", seconds * 1000, Unanswered::GoesOn).into();
         handler["timeout"] = seconds.into();
     }

@@ -1,7 +1,7 @@
 //! How Claude Code starts the commands of its `Bash` tool.
 
-/// Returns the command in what a shell is started with: `source … && eval 'COMMAND' < /dev/null &&
-/// pwd -P >| …`. Its quotes are those that Claude Code puts around it.
+/// Extracts the command from the argument with which a shell is started: `source … && eval
+/// 'COMMAND' < /dev/null && pwd -P >| …`. The quotes are those that Claude Code puts around it.
 pub fn command(argument: &str) -> &str {
     let command = argument.split_once("eval ").map_or(argument, |(_, command)| command);
     let ends = [" \\< /dev/null && pwd -P", " < /dev/null && pwd -P", " && pwd -P >|"];

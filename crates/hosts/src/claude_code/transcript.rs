@@ -1,13 +1,13 @@
-//! A session's transcript, read as the payloads that its hooks have got.
+//! Reconstructs the payloads that hooks received from a session's transcript.
 //!
-//! Claude Code writes a session line by line into `~/.claude/projects/FOLDER/SESSION.jsonl`, and
-//! what a subagent does into a file of its own. The format is the host's own affair and changes:
-//! read here is what versions 1.0.128, 2.1.50 and 2.1.325 were seen to write, beside what hooks got
-//! at the same time. Lines of a kind that is not known say nothing.
+//! Claude Code writes a session line by line to `~/.claude/projects/FOLDER/SESSION.jsonl`, and what
+//! a subagent does to a separate file. The format is internal to the host and changes: this module
+//! reads what versions 1.0.128, 2.1.50 and 2.1.325 were observed to write, compared with what hooks
+//! received at the same time. Lines of an unknown kind are ignored.
 //!
-//! Not told, and so not there: notifications, questions for permission, and why a session ended;
-//! in earlier versions also that it ended, the input to which a hook changed that of a call, and
-//! that a hook denied a call, where its reason is all that was written.
+//! Not recorded, and therefore missing: notifications, permission prompts, and why a session ended;
+//! in earlier versions also that it ended, the input as changed by a hook, and that a hook denied a
+//! call, of which only the reason was written.
 
 pub(super) mod entry;
 #[cfg(test)]
@@ -24,9 +24,10 @@ use entry::{CallFate, TranscriptEntry, UserLine, text_of};
 
 /// Reads a transcript of a session or of a subagent.
 ///
-/// A call that was denied has a `PreToolUse` and nothing after it, and one that the host refused
-/// before it asked hooks (no such tool, an input that does not fit) has nothing: so hooks saw it.
-/// Calls that ran side by side come in the order of their lines, which may not be that of hooks.
+/// A call that was denied has a `PreToolUse` and nothing after it, and one that the host rejected
+/// before it asked hooks (no such tool, an input that does not fit) has nothing: this is what hooks
+/// saw. Parallel calls are in the order of their lines, which may not be the order in which hooks
+/// saw them.
 pub(super) fn read(bytes: &[u8]) -> Transcript {
     let mut reader = SessionReader::default();
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -46,27 +47,27 @@ struct SessionReader {
     cwd: Option<String>,
     permission_mode: Option<String>,
     prompt_id: Option<String>,
-    /// The run of hooks that last told from what the session started: each hook writes a line.
+    /// The run of hooks that last reported how the session started: each hook writes a line.
     start_told_by: Option<String>,
     /// The trigger of a compaction whose summary is still to come.
     compaction: Option<Value>,
-    /// Calls that were seen: a message that is written again must not count again.
+    /// Calls that were already seen: a message that is written again must not count again.
     seen: HashSet<String>,
     calls: HashMap<String, Call>,
     threads: BTreeMap<Who, Thread>,
 }
 
-/// Whose line it is.
+/// To whom a line belongs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Who {
     Session,
     /// A subagent, by its id.
     Subagent(String),
-    /// Subagents of a version that did not tell them apart.
+    /// Subagents of a version that did not distinguish them.
     Nameless,
 }
 
-/// Where in a session's life the next line is.
+/// The phase of the session at the next line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     #[default]
@@ -81,15 +82,15 @@ enum Phase {
 struct Call {
     name: String,
     input: Value,
-    /// Its `PreToolUse` in the list of payloads.
+    /// The index of its `PreToolUse` in the list of payloads.
     payload: usize,
     refused: bool,
 }
 
-/// What the session or one of its subagents is at.
+/// The current state of the session or of one of its subagents.
 #[derive(Debug, Default)]
 struct Thread {
-    /// The subagent's `SubagentStart` in the list of payloads.
+    /// The index of the subagent's `SubagentStart` in the list of payloads.
     start: Option<usize>,
     agent_type: Option<String>,
     /// The last message, while it may be the last of its turn.
@@ -98,19 +99,19 @@ struct Thread {
     stop_blocked: bool,
 }
 
-/// A message of the model, which may be spread over several lines.
+/// A message of the model, which may span several lines.
 #[derive(Debug, Default)]
 struct Message {
     id: Option<String>,
     place: PayloadOrigin,
-    /// Its last text: what hooks get, though there may be more.
+    /// Its last text: what hooks receive, although there may be more.
     text: String,
     calls: bool,
-    /// Whether the model said that its turn ends here; earlier versions did not write that down.
+    /// Whether the model said that its turn ends here; earlier versions did not record that.
     ends_turn: bool,
 }
 
-/// Where a payload comes from, and the fields that all have in common.
+/// Where a payload comes from, and the fields that all payloads have in common.
 #[derive(Clone, Debug, Default)]
 struct PayloadOrigin {
     line: usize,
@@ -161,7 +162,7 @@ impl SessionReader {
         }
     }
 
-    /// Starts the session with its first line, or the first since it was left.
+    /// Starts the session at its first line, or the first since it was left.
     fn begin(&mut self, entry: &TranscriptEntry) {
         let source = match self.phase {
             Phase::Running => return,
@@ -187,7 +188,7 @@ impl SessionReader {
         }
     }
 
-    /// Takes what a hook's line tells of the session's start, which may have a payload already.
+    /// Processes a hook's line about the session's start, for which there may be a payload already.
     fn start_told(&mut self, entry: &TranscriptEntry, source: &str) {
         let run = entry.fields.get("attachment").unwrap_or(&Value::Null);
         let run = run.get("toolUseID").and_then(Value::as_str).or(entry.text("toolUseID"));
@@ -197,7 +198,7 @@ impl SessionReader {
         self.start_told_by = run.map(str::to_owned);
         match self.last("SessionStart") {
             Some(last) => _ = last.insert("source".to_owned(), source.into()),
-            // A session starts up only once, and compactions are told by lines of their own.
+            // A session starts up only once, and compactions have their own lines.
             None if matches!(source, "startup" | "compact") => {}
             None => self.start(entry, source),
         }
@@ -231,7 +232,7 @@ impl SessionReader {
         self.push(self.place(entry), "UserPromptSubmit", json!({"prompt": prompt}));
     }
 
-    /// Takes what a subagent was asked; the first time it starts with that.
+    /// Processes a prompt to a subagent; the first one starts it.
     fn subagent(&mut self, entry: &TranscriptEntry, who: Who) {
         self.stop(&who);
         let next = self.payloads.len();
@@ -253,9 +254,9 @@ impl SessionReader {
         }
     }
 
-    /// Takes a command of the host's own, which is written down after it was carried out.
+    /// Processes one of the host's own commands, which is recorded after it was carried out.
     fn command(&mut self, name: &str, arguments: String) {
-        // A compaction is three payloads, of which the first had the instructions.
+        // A compaction has three payloads, of which the first contained the instructions.
         let (reach, event, field, value) = match name {
             "/clear" => (1, "SessionStart", "source", "clear".to_owned()),
             "/compact" if !arguments.is_empty() => {
@@ -309,7 +310,7 @@ impl SessionReader {
         let mut message = match self.thread(who.clone()).message.take() {
             Some(last) if id.is_some() && last.id == id => last,
             last => {
-                // One that neither says so nor is followed by a prompt did not end its turn.
+                // A message that neither says so nor is followed by a prompt did not end its turn.
                 if last.as_ref().is_some_and(|last| last.ends_turn) {
                     self.thread(who.clone()).message = last;
                     self.stop(&who);
@@ -318,7 +319,7 @@ impl SessionReader {
             }
         };
         if text_of(told, "model") == Some("<synthetic>") {
-            // The host's own words: an error, or that there is nothing to answer.
+            // The host's own message: an error, or that there is nothing to answer.
             return;
         }
         if let Some(agent_type) = entry.text("attributionAgent") {
@@ -343,14 +344,14 @@ impl SessionReader {
         self.thread(who).message = Some(message);
     }
 
-    /// Takes the kind of a subagent, which is told only after it has started.
+    /// Records the type of a subagent, which becomes known only after it has started.
     fn agent_type(&mut self, who: Who, agent_type: &str) {
         let thread = self.thread(who);
         if thread.agent_type.is_none() {
             thread.agent_type = Some(agent_type.to_owned());
             let start = thread.start;
             if let Some(made) = start.and_then(|start| self.payloads.get_mut(start)) {
-                // Where the others have it: before the event's name, which is last.
+                // The same position as in other payloads: before the event's name, which is last.
                 let place = made.payload.len() - 1;
                 json::insert_at(&mut made.payload, place, "agent_type", agent_type.into());
             }
@@ -380,7 +381,7 @@ impl SessionReader {
         let fate = entry.fate(result, &call.name);
         call.refused = fate == CallFate::Refused;
         if call.refused {
-            // Kept: it may be tried once more under the same id.
+            // Kept, because it may be retried under the same id.
             self.calls.insert(id.to_owned(), call);
             return;
         }
@@ -448,7 +449,7 @@ impl SessionReader {
         let mut payload = place.common;
         let absent: &[&str] = match event {
             "SessionStart" | "SubagentStart" | "PostCompact" => &["permission_mode"],
-            // What was typed to leave or to compact has an id of its own, which is not told.
+            // Input that leaves or compacts the session has its own id, which is not recorded.
             "SessionEnd" | "PreCompact" => &["permission_mode", "prompt_id"],
             _ => &[],
         };
@@ -462,7 +463,7 @@ impl SessionReader {
         self.payloads.push(TranscriptPayload { line: place.line, at: place.at, payload });
     }
 
-    /// Returns the last payload if it is one of an event.
+    /// Returns the last payload if it is of this event.
     fn last(&mut self, event: &str) -> Option<&mut Object> {
         let payload = &mut self.payloads.last_mut()?.payload;
         is(payload, event).then_some(payload)
@@ -484,18 +485,18 @@ impl SessionReader {
             index += 1;
             !refused.contains(&(index - 1))
         });
-        // Stops are known only when something follows them.
+        // Stops become known only when something follows them.
         self.payloads.sort_by_key(|made| made.line);
         Transcript { payloads: self.payloads, problems: self.problems }
     }
 }
 
-/// Tells whether a payload is one of an event.
+/// Returns whether a payload is of an event.
 fn is(payload: &Object, event: &str) -> bool {
     text_of(payload, "hook_event_name") == Some(event)
 }
 
-/// Keeps a text of a line, if it has it.
+/// Keeps a text of a line, if present.
 fn remember(kept: &mut Option<String>, entry: &TranscriptEntry, name: &str) {
     if let Some(text) = entry.text(name) {
         *kept = Some(text.to_owned());

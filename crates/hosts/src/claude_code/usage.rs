@@ -1,4 +1,4 @@
-//! The tokens and turns of a session, by its transcript.
+//! Counts the tokens and turns of a session from its transcript.
 
 use anyhook_model::daemon::Usage;
 use anyhook_model::json::Object;

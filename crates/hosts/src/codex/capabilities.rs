@@ -1,4 +1,4 @@
-//! What Codex can do, its tools and its quirks.
+//! Codex's capabilities, tools and quirks.
 
 use anyhook_model::EventKind as Kind;
 
@@ -65,7 +65,7 @@ pub const TOOLS: &[HostTool] = &[
     },
 ];
 
-/// Tools that are none of the canonical ones.
+/// Tools that are not canonical.
 pub const OTHER_TOOLS: &[NativeTool] = &[
     NativeTool { name: "apply_patch", what: "changes files; one event per file" },
     NativeTool { name: "close_agent", what: "ends a subagent" },

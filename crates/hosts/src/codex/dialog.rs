@@ -1,7 +1,7 @@
-//! The dialogs of Codex before its first prompt, each alone on the screen, and its questions, in the
-//! place of its input.
+//! The dialogs of Codex before its first prompt, each alone on the screen, and its questions, which
+//! replace its input.
 //!
-//! It asks for permissions by its hook, and shows its dialog only if that has no answer.
+//! It asks for permissions through its hook, and shows its dialog only if the hook does not answer.
 
 use anyhook_model::PromptType;
 
@@ -60,19 +60,19 @@ pub fn read(screen: &str) -> Option<Dialog> {
         .or_else(|| question(&lines))
 }
 
-/// A question to the person. Several are shown one after the other, and more than one answer is given
-/// then.
+/// A question to the user. Several questions are shown one after the other, and need more than one
+/// answer.
 fn question(lines: &[&str]) -> Option<Dialog> {
     let end = lines.iter().rposition(|line| !line.trim().is_empty())?;
     let is_question = lines[end].contains("enter to submit answer");
     let title = lines.iter().rposition(|line| line.trim().starts_with("Question 1/1"))?;
     let options = NumberedMenu::read(lines.get(title..end).filter(|_| is_question)?, &['›'])?;
-    // What it means stands beside it.
+    // The explanation follows the label on the same line.
     let label = |option: &str| option.split("  ").next().unwrap_or_default().trim_end().to_owned();
     Some(options.question(&lines[title..end], 0, label))
 }
 
-/// The question how to log in; each of its options has a line that explains it.
+/// The question how to log in; each of its options has an explanatory line.
 fn login(lines: &[&str]) -> Option<Dialog> {
     let end = lines.iter().rposition(|line| !line.trim().is_empty())?;
     let title = lines.iter().position(|line| line.trim() == "Choose how you want to use Codex.")?;

@@ -1,7 +1,7 @@
-//! A verdict in Codex's words.
+//! Encodes verdicts as Codex's replies.
 //!
-//! Codex reads JSON strictly: one unknown key, and a deny is lost; and a login shell may print
-//! before us. So whatever must not be lost is said by exit 2 and standard error.
+//! Codex parses JSON strictly: one unknown key, and a deny is lost; and a login shell may print
+//! something before us. So whatever must not be lost is reported by exit 2 and standard error.
 
 use anyhook_model::{Effect, Event, EventKind, Reply, Verdict};
 use serde_json::json;
@@ -22,7 +22,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
                 builder.say_specific("decision", json!({"behavior": "allow"}));
                 lose_rest(verdict, &mut builder);
             }
-            // The host's own question is what `ask` wants.
+            // `ask` means the host's own question.
             Some(Effect::Ask) | None => lose_rest(verdict, &mut builder),
         },
         EventKind::BeforeAgent | EventKind::AfterTool => {
@@ -66,7 +66,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
 
 fn before_tool(effect: Option<Effect>, verdict: &Verdict, builder: &mut ReplyBuilder) {
     if let Some(input) = &verdict.native_input {
-        // A changed input is only taken together with `allow`.
+        // A changed input is only accepted together with `allow`.
         builder.say_specific("permissionDecision", "allow");
         builder.say_specific("updatedInput", input.clone());
     } else if effect == Some(Effect::Allow) {

@@ -1,8 +1,10 @@
-//! Hooks for one start of Codex, by `--config`, and the program it runs at the end of a turn.
+//! Hooks for one start of Codex, passed with `--config`, and the program it runs at the end of a
+//! turn.
 //!
-//! What its command line says is a layer of settings of its own: hooks of all layers run, so those of
-//! the user and the project do as well. A hook needs its hash in the settings, and that layer counts
-//! for its own hooks. Of the program (`notify`) it knows one, so ours calls the user's.
+//! Its command line is a settings layer of its own: hooks of all layers run, so those of the user
+//! and the project do as well. A hook needs its hash in the settings, and the layer may contain the
+//! hashes of its own hooks. Codex has only one program setting (`notify`), so our program calls the
+//! user's.
 
 use std::path::Path;
 
@@ -13,17 +15,17 @@ use super::settings::{EVENTS, handler};
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{AgentStart, Injection, PERMISSION_SECONDS, SettingsError, codex_trust};
 
-/// Runs us, then the user's program, if there is one, with what Codex adds at the end. No word of
-/// ours or the user's is part of what the shell reads.
+/// Runs us, then the user's program, if there is one, with the argument that Codex appends. Nothing
+/// of ours or the user's is part of the shell script itself.
 ///
-/// What Codex adds names the thread whose turn ended. It has others beside the one it works in, as
-/// for a title: their end is not the agent's.
+/// The argument that Codex appends names the thread whose turn ended. Codex has other threads
+/// besides the one it works in, such as for a title: their end is not the agent's.
 const SCRIPT: &str = r#"for last; do :; done
 case $last in *'"thread-id":"'*) thread=${last#*'"thread-id":"'}; thread=${thread%%'"'*};; esac
 "$1" emit agent:idle --agent="$2" ${thread:+--host=codex --session="$thread"}
 shift 2; [ $# -lt 2 ] || exec "$@""#;
 
-/// Where hooks of the command line are, as Codex names it where it keeps what is trusted.
+/// The path of the command line's hooks, as Codex names it where it stores what is trusted.
 const LAYER: &str = "/<session-flags>/config.toml";
 
 pub fn inject(start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
@@ -33,7 +35,7 @@ pub fn inject(start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
     Ok(Injection { arguments: arguments.collect(), ..Injection::default() })
 }
 
-/// Returns our hooks and what makes them trusted.
+/// Returns our hooks and the entries that make them trusted.
 fn hooks(start: &AgentStart<'_>) -> Result<Value, SettingsError> {
     let path = Path::new(LAYER);
     let handlers: Vec<Handler> =
@@ -53,7 +55,7 @@ fn hooks(start: &AgentStart<'_>) -> Result<Value, SettingsError> {
     Ok(table.into())
 }
 
-/// Makes TOML of what our handlers are made of.
+/// Converts our handlers' JSON to TOML.
 fn toml(value: &Json) -> Value {
     match value {
         Json::Array(items) => items.iter().map(toml).collect::<Array>().into(),
@@ -134,7 +136,8 @@ mod tests {
         assert!(hash.starts_with("sha256:"), "{hash}");
     }
 
-    /// Returns what is called with which words, in order: our program and the user's are `echo`.
+    /// Returns what is called with which arguments, in order: our program and the user's are
+    /// `echo`.
     fn called(agent_id: &str, settings: Option<&str>) -> String {
         called_with(agent_id, settings, "{\"type\": 1}")
     }

@@ -1,9 +1,9 @@
-//! What a line of a session's rollout tells of the agent.
+//! Reads the lines of a session's rollout: what they say about the agent's state.
 //!
-//! Seen with 0.166.0: a turn has a line for its beginning and one for its end, and what is written
-//! between is work. After its end there may be more, such as what became of a command that was left
-//! running, which is none. A question for permission leaves no line. Earlier versions wrote no line
-//! for the end of a turn: they are not seen to rest.
+//! Observed with 0.166.0: a turn has a line for its start and one for its end, and everything
+//! written in between is work. After its end there may be more lines, such as the result of a
+//! command that was left running, which are not work. A permission prompt leaves no line. Earlier
+//! versions wrote no line for the end of a turn: their idle state is not detected.
 
 use anyhook_model::json::Object;
 use anyhook_model::{FailureKind, PromptType};
@@ -21,7 +21,7 @@ pub(super) fn places(homes: &LogRoots) -> Vec<LogLocation> {
     }]
 }
 
-/// The session's id is at the end of the name, behind the time.
+/// The session's id is at the end of the name, after the time.
 pub(super) fn begin(file_name: &str) -> LogState {
     let stem = file_name.trim_end_matches(".jsonl");
     let id = stem.len().checked_sub(ID_LENGTH).and_then(|start| stem.get(start..));
@@ -36,7 +36,7 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservati
     let payload = object.get("payload")?.as_object()?;
     let kind = text(&object, "type")?;
     if kind == "session_meta" {
-        // A session that goes on from another has that one's line, too, further down.
+        // A session that continues another also contains that one's line, further down.
         if text(payload, "id") == state.session.as_deref() || state.session.is_none() {
             state.name_session(text(payload, "id"));
             state.is_subagent = is_subagent(payload);
@@ -100,7 +100,7 @@ fn item_says(state: &mut LogState, item: &str, payload: &Object) -> Option<Activ
         }
         "function_call_output" | "custom_tool_call_output" => state.answered(call),
         "reasoning" => {}
-        // The host's own words to the model are no work.
+        // The host's own messages to the model are not work.
         "message" if text(payload, "role") == Some("assistant") => {}
         _ => return None,
     }
@@ -110,7 +110,7 @@ fn item_says(state: &mut LogState, item: &str, payload: &Object) -> Option<Activ
 fn failure(state: &mut LogState, error: &Object) -> Activity {
     let words = text(error, "message").unwrap_or_default();
     let info = error.get("codex_error_info").unwrap_or(&Value::Null);
-    // A word, or an object of one member that is named by it.
+    // A word, or an object with one member that is named by it.
     let member = info.as_object().and_then(|info| info.iter().next());
     let name = info.as_str().or(member.map(|(name, _)| name.as_str())).unwrap_or_default();
     let status = member.and_then(|(_, details)| details.get("http_status_code")?.as_u64());

@@ -17,7 +17,7 @@ use crate::log::LogReader;
 use crate::question::{self, QuestionForm};
 use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Protocol, TimeLimits, WarningAudience};
 
-/// What its hooks need.
+/// What the hook path needs.
 pub static PROTOCOL: Protocol = Protocol {
     id: "codex",
     process_names: &["codex"],
@@ -34,7 +34,7 @@ pub static PROTOCOL: Protocol = Protocol {
     codec: &Codec,
 };
 
-/// Everything that is known of it.
+/// Everything known about it.
 pub static SPEC: HostSpec = HostSpec {
     protocol: &PROTOCOL,
     title: "Codex",
@@ -62,10 +62,10 @@ pub static SPEC: HostSpec = HostSpec {
     transcript: None,
 };
 
-/// The tool by which it asks the person.
+/// The tool with which it asks the user.
 const QUESTION_TOOL: &str = "request_user_input";
 
-/// Reads its payloads and writes its replies.
+/// Decodes its payloads and encodes its replies.
 struct Codec;
 
 impl spec::Codec for Codec {

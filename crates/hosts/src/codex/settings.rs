@@ -1,11 +1,11 @@
-//! Our entries in Codex's `hooks.json`, and the trust in them in its `config.toml`.
+//! Our entries in Codex's `hooks.json`, and their trust in its `config.toml`.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use super::injection;
-use crate::command::{CommandFile, HostCommand};
+use crate::slash_command::{CommandFile, HostCommand};
 use crate::spec;
 use crate::wiring::codex_trust;
 use crate::wiring::json_hooks::{self, Handler};
@@ -36,7 +36,7 @@ impl spec::SettingsEditor for Settings {
         let config = config_file(scope);
         let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call, 600)).collect();
         let hooks = file.wire(texts, &handlers)?;
-        // Without its hash in the settings a hook is skipped in silence.
+        // Without its hash in the settings, a hook is skipped silently.
         let trusted: Vec<(String, String)> = our_hashes(&file.path, &hooks)?;
         let config_text =
             codex_trust::trust(&config, texts.get(&config).map(String::as_str), &trusted)?;
@@ -101,7 +101,7 @@ impl spec::SettingsEditor for Settings {
         Some(DisplacedSettings::File(config_file(scope)))
     }
 
-    /// A skill: files in `prompts` are no longer read.
+    /// Returns a skill: files in `prompts` are no longer read.
     fn command_file(
         &self,
         scope: &SettingsScope,
@@ -118,7 +118,7 @@ impl spec::SettingsEditor for Settings {
     }
 }
 
-/// The events we are called at: one entry each, without a matcher.
+/// The events at which we are called: one entry each, without a matcher.
 pub(super) const EVENTS: &[&str] = &[
     "SessionStart",
     "SessionEnd",
@@ -133,7 +133,7 @@ pub(super) const EVENTS: &[&str] = &[
     "Stop",
 ];
 
-/// The events at which a call that is not answered is refused, where a guard is installed.
+/// The events at which an unanswered call is refused if a guard is installed.
 const TOOL_EVENTS: &[&str] = &["PreToolUse", "PermissionRequest"];
 
 fn hooks_file(scope: &SettingsScope) -> JsonSettings {
@@ -141,7 +141,7 @@ fn hooks_file(scope: &SettingsScope) -> JsonSettings {
     JsonSettings { host: "codex", path, tool_events: TOOL_EVENTS }
 }
 
-/// Returns the folder it has for itself.
+/// Returns its own folder.
 fn folder(scope: &SettingsScope) -> PathBuf {
     match &scope.project {
         Some(project) => project.join(".codex"),
@@ -149,17 +149,17 @@ fn folder(scope: &SettingsScope) -> PathBuf {
     }
 }
 
-/// Returns the settings of the same level.
+/// Returns the settings file of the same level.
 fn own_config(scope: &SettingsScope) -> PathBuf {
     folder(scope).join("config.toml")
 }
 
-/// Trust is the user's, also for a project's hooks.
+/// Returns the user's settings file: trust belongs to the user, also for a project's hooks.
 fn config_file(scope: &SettingsScope) -> PathBuf {
     scope.folder("CODEX_HOME", ".codex").join("config.toml")
 }
 
-/// Returns key and hash of each handler of ours.
+/// Returns the key and hash of each of our handlers.
 fn our_hashes(path: &Path, hooks: &str) -> Result<Vec<(String, String)>, SettingsError> {
     let value = json_hooks::value(path, hooks, &[])?.unwrap_or_default();
     let ours = codex_trust::hashes(path, &value)
@@ -174,7 +174,7 @@ pub(super) fn handler(
     permission_seconds: u64,
 ) -> Handler {
     let seconds = match *event {
-        // At the end of a session the host waits three seconds at the most.
+        // At the end of a session, the host waits at most three seconds.
         "SessionEnd" => 3,
         "PermissionRequest" => permission_seconds,
         _ => 600,

@@ -1,4 +1,4 @@
-//! The tokens and turns of a session, by its rollout.
+//! Counts the tokens and turns of a session from its rollout.
 
 use anyhook_model::daemon::Usage;
 use anyhook_model::json::Object;
@@ -21,7 +21,7 @@ pub(super) fn feed(tally: &mut UsageTally, object: &Object) {
     }
 }
 
-/// Its input includes what came from the cache and went to it.
+/// Its input includes tokens read from and written to the cache.
 fn summed_up(total: &Object) -> Usage {
     let cached = number(total, "cached_input_tokens");
     let written = number(total, "cache_write_input_tokens");

@@ -1,16 +1,16 @@
-//! A screen as a terminal has it, with its colours or without.
+//! Parses the screen of a terminal, with or without its colours.
 
-/// What is on a screen: letters, each with what is behind it.
+/// The contents of a screen: characters, each with its background.
 #[derive(Debug, Default)]
 pub(crate) struct Grid {
-    /// The text alone.
+    /// The text without colours.
     pub text: String,
-    /// The background of each letter of the text, line by line; empty where it has none.
+    /// The background of each character of the text, line by line; empty if it has none.
     backgrounds: Vec<Vec<String>>,
 }
 
 impl Grid {
-    /// Reads a screen, as `tmux capture-pane -p` prints it, with `-e` or without.
+    /// Parses a screen as `tmux capture-pane -p` prints it, with or without `-e`.
     pub fn read(screen: &str) -> Self {
         let mut grid = Self { text: String::with_capacity(screen.len()), backgrounds: Vec::new() };
         let mut line = Vec::new();
@@ -32,7 +32,7 @@ impl Grid {
                         colour(&mut background, &codes);
                     }
                 }
-                // A link or a title: to its end.
+                // A link or a title: skipped to its end.
                 '\u{1b}' if letters.peek() == Some(&']') => {
                     let mut before = ' ';
                     letters.find(|letter| {
@@ -42,7 +42,7 @@ impl Grid {
                     });
                 }
                 '\u{1b}' => {
-                    // A set of letters is named by one more.
+                    // The escape sequence for a character set has one more character.
                     if matches!(letters.next(), Some('(' | ')')) {
                         letters.next();
                     }
@@ -61,8 +61,8 @@ impl Grid {
         grid
     }
 
-    /// Returns the one of several texts in a line, in their order there, that has another
-    /// background than the others, which have the same.
+    /// Returns which of several texts, given in their order in the line, has a different background
+    /// from the others, which share one.
     pub fn highlighted(&self, line: usize, texts: &[&str]) -> Option<usize> {
         let content = self.text.lines().nth(line)?;
         let mut from = 0;
@@ -83,7 +83,7 @@ impl Grid {
     }
 }
 
-/// Takes codes of a colour into account.
+/// Applies the codes of a colour.
 fn colour(background: &mut String, codes: &str) {
     let mut codes = codes.split([';', ':']);
     while let Some(code) = codes.next() {

@@ -8,8 +8,8 @@ use super::Dialog;
 ///
 /// A dialog may ignore a key that comes right after it appears, so a key without effect is pressed
 /// again. On a slow machine the first one may only have been late. Then both take effect, and the
-/// mark moves on after it was seen at the wanted option: Enter must not follow before the screen has
-/// settled, or it confirms another option.
+/// mark moves on after it was seen at the wanted option: Enter must not follow before the screen
+/// has settled, or it confirms another option.
 #[derive(Debug)]
 pub struct KeyPacer {
     /// How long a key may take to show its effect.

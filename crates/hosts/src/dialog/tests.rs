@@ -110,7 +110,7 @@ fn every_recorded_screen_is_read_as_what_it_shows() {
     ");
 }
 
-/// What comes below a dialog shows that it is quoted, or over.
+/// Text below a dialog shows that it is quoted, or closed.
 #[test]
 fn a_dialog_is_what_the_screen_ends_with() {
     for ((id, name), text) in screens() {
@@ -123,7 +123,7 @@ fn a_dialog_is_what_the_screen_ends_with() {
     }
 }
 
-/// However much of it is drawn already, the keys are those of the whole, or none are.
+/// However much of it has been drawn, the keys are those of the complete dialog, or there are none.
 #[test]
 fn a_part_of_a_dialog_is_none_or_the_same() {
     for ((id, name), text) in screens() {
@@ -137,7 +137,7 @@ fn a_part_of_a_dialog_is_none_or_the_same() {
 }
 
 proptest! {
-    /// No text is too odd to be looked at.
+    /// No text is too odd to be parsed.
     #[test]
     fn any_text_can_be_looked_at(text in "([a-z ❯›●╭╰│┃╹─△\n\u{1b}\\[0-9;m]|Allow once|Reject){0,60}") {
         for agent in AGENTS {

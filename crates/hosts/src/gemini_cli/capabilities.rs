@@ -1,4 +1,4 @@
-//! What Gemini CLI can do, its tools and its quirks.
+//! Gemini CLI's capabilities, tools and quirks.
 
 use anyhook_model::EventKind as Kind;
 
@@ -78,7 +78,7 @@ pub const TOOLS: &[HostTool] = &[
     },
 ];
 
-/// Tools that are none of the canonical ones.
+/// Tools that are not canonical.
 pub const OTHER_TOOLS: &[NativeTool] = &[
     NativeTool { name: "activate_skill", what: "loads a skill" },
     NativeTool { name: "ask_user", what: "asks the user a question" },

@@ -1,4 +1,4 @@
-//! A payload of Gemini CLI as events.
+//! Decodes payloads of Gemini CLI into events.
 
 use anyhook_model::json::{FieldRole, OpaqueField};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::capabilities::{OTHER_TOOLS, TOOLS};
 use crate::common::{Common, PromptSource};
 
-/// What is in a payload only for hooks; a tool's output is looked at, for whether it failed.
+/// The values in a payload that only hooks need; a tool's output is examined, because it shows
+/// whether the tool failed.
 pub const OPAQUE_FIELDS: &[OpaqueField] =
     &[OpaqueField { path: &["tool_input"], role: FieldRole::Input }];
 
@@ -37,14 +38,15 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
     Ok(events)
 }
 
-/// Makes an event what it is, where the host's name for it says something else.
+/// Corrects an event where the host's name for it is misleading.
 fn mend(event: &mut Event) {
     match event.kind {
-        // The host checks before every model call whether to compress; only a person's wish is one.
+        // The host checks before every model call whether to compress; only a user's request is a
+        // compaction.
         EventKind::PreCompact
             if event.data.get("trigger").and_then(Value::as_str) != Some("manual") =>
         {
-            // By its own name it would be taken for an event of another agent.
+            // Under its own name it would be mistaken for an event of another agent.
             event.kind = EventKind::Other("compression_check".to_owned());
         }
         EventKind::BeforeAgent => {
@@ -64,7 +66,7 @@ fn mend(event: &mut Event) {
     }
 }
 
-/// Returns what the person wrote, without what hooks said at the session's start.
+/// Returns what the user wrote, without what hooks added at the session's start.
 fn without_context(prompt: &str) -> Option<&str> {
     let (_, own) = prompt.strip_prefix("<hook_context>")?.split_once("</hook_context>\n\n")?;
     Some(own).filter(|own| !own.is_empty())
@@ -78,7 +80,7 @@ fn failure(output: &Value) -> Option<Value> {
     }
 }
 
-/// Returns how a shell command failed: the host says it only in lines after the output.
+/// Returns how a shell command failed: the host reports it only in lines after the output.
 fn shell_failure(output: &Value) -> Option<String> {
     let text = output.get("llmContent")?.as_str()?;
     let display = output.get("returnDisplay").and_then(Value::as_str).unwrap_or_default();
@@ -92,12 +94,12 @@ fn shell_failure(output: &Value) -> Option<String> {
         .find(|line| {
             !matches!(*line, "Exit Code: 0" | "Exit Code: (none)" | "Signal: (none)" | "Signal: 0")
         })
-        // Such a line may be the last of a command's own output.
+        // Such a line may also be the last of a command's own output.
         .filter(|line| !display.trim_end().ends_with(line))
         .map(str::to_lowercase)
 }
 
-/// What the host writes after a command's output, line by line.
+/// The beginnings of the lines that the host writes after a command's output.
 const SHELL_LINES: [&str; 4] =
     ["Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: "];
 

@@ -1,6 +1,6 @@
-//! The dialogs of Gemini CLI: a frame in the place of its input, and below it no more than a notice.
+//! The dialogs of Gemini CLI: a frame that replaces its input, with at most a notice below it.
 //!
-//! It tells hooks of its permissions, and takes no answer from them.
+//! It reports its permission prompts to hooks, but accepts no answer from them.
 
 use anyhook_model::{Key, PromptType};
 
@@ -44,10 +44,10 @@ pub fn read(screen: &str) -> Option<Dialog> {
         .or_else(|| question(&inner))
 }
 
-/// What its questions and plans end with.
+/// The last line of its questions and plans.
 const NAVIGATE: &str = "Enter to select · ↑/↓ to navigate";
 
-/// A question to the person. Several are shown one after the other, and below another title.
+/// A question to the user. Several are shown one after the other, and under another title.
 fn question(inner: &[&str]) -> Option<Dialog> {
     let title = inner.iter().position(|line| line.trim() == "Answer Questions")?;
     let end = inner.iter().rposition(|line| !line.trim().is_empty())?;
@@ -56,7 +56,7 @@ fn question(inner: &[&str]) -> Option<Dialog> {
     Some(options.question(&inner[title..end], 0, str::to_owned))
 }
 
-/// A plan that is to be approved: whoever allows it does not allow all that follows from it.
+/// A plan that needs approval: approving it does not approve every edit that follows from it.
 fn plan(inner: &[&str]) -> Option<Dialog> {
     let end = inner.iter().rposition(|line| !line.trim().is_empty())?;
     let is_plan = inner[end].trim().starts_with(NAVIGATE);
@@ -73,10 +73,10 @@ fn plan(inner: &[&str]) -> Option<Dialog> {
     })
 }
 
-/// Returns what is in the frame that the screen ends with.
+/// Returns the contents of the frame with which the screen ends.
 fn framed<'screen>(lines: &[&'screen str]) -> Option<Vec<&'screen str>> {
     let bottom = lines.iter().rposition(|line| line.trim_start().starts_with('╰'))?;
-    // A notice may go on in the next line, further to the right.
+    // A notice may continue on the next line, further to the right.
     let is_notice = |lines: &[&str]| {
         let begins = |line: &&str| line.trim_start().starts_with('⚠');
         begins(&lines[0]) && lines[1..].iter().all(|line| begins(line) || line.starts_with("   "))
@@ -93,11 +93,12 @@ fn framed<'screen>(lines: &[&'screen str]) -> Option<Vec<&'screen str>> {
         .collect()
 }
 
-/// A permission: what it is about is on the first line, the question right above the options.
+/// A permission prompt: what it is about is on the first line, the question right above the
+/// options.
 fn permission(inner: &[&str]) -> Option<Dialog> {
     let menu = Menu::read(inner, 0, inner.len(), &MARKS)?;
     let allow = menu.keys("Allow once")?;
-    // Escape is the same, and one key.
+    // Escape has the same effect, and is a single key.
     menu.keys("No, suggest changes (esc)")?;
     let about = inner.first()?.trim().strip_prefix("? ")?;
     let question = inner[..menu.first].iter().rfind(|line| !line.trim().is_empty())?;
@@ -112,7 +113,7 @@ fn permission(inner: &[&str]) -> Option<Dialog> {
     })
 }
 
-/// The question how to log in; what it is for comes below its options.
+/// The question how to log in; its purpose is stated below its options.
 fn login(inner: &[&str]) -> Option<Dialog> {
     let has = |text: &str| inner.iter().any(|line| line.contains(text));
     let is_login = has("How would you like to authenticate for this project?")

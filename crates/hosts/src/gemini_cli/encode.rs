@@ -1,4 +1,5 @@
-//! A verdict in Gemini CLI's words: always exit 0 and JSON, for other exit codes block by accident.
+//! Encodes verdicts as Gemini CLI's replies: always exit 0 and JSON, because other exit codes block
+//! by accident.
 
 use anyhook_model::{Effect, Event, EventKind, Reply, Verdict};
 

@@ -1,9 +1,9 @@
-//! What a line of a session's chat tells of the agent.
+//! Reads the lines of a session's chat: what they say about the agent's state.
 //!
-//! Seen with 0.61.0: a message of the model is written before its tools run and without them, and
-//! once more with them when they are done. So words alone end the turn only if nothing follows, and
-//! what comes before tools are done, a question for permission among it, cannot be told from it. An
-//! error is written only where somebody sees the screen. No line tells the folder it works in.
+//! Observed with 0.61.0: a message of the model is written before its tools run and without them,
+//! and again with them when they are done. So text alone ends the turn only if nothing follows, and
+//! what comes before tools are done, including a permission prompt, cannot be distinguished from
+//! it. An error is written only if someone sees the screen. No line contains the working folder.
 
 use anyhook_model::json::Object;
 use serde_json::Value;
@@ -34,7 +34,7 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservati
     let at = time(&object, "timestamp");
     let content = object.get("content").map(words).unwrap_or_default();
     match text(&object, "type")? {
-        // Also written anew when a request was cancelled.
+        // Also rewritten when a request was cancelled.
         "user" if content.starts_with("<session_context>") => None,
         "user" => Some(LogObservation::certain(at, Activity::Working)),
         "gemini" => Some(match last_call(&object) {
@@ -59,7 +59,7 @@ fn last_call(message: &Object) -> Option<&Object> {
     message.get("toolCalls")?.as_array()?.last()?.as_object()
 }
 
-/// Returns what is said: itself, or its parts of text.
+/// Returns the text of a content: the text itself, or its text parts.
 fn words(content: &Value) -> String {
     if let Some(text) = content.as_str() {
         return text.to_owned();
@@ -68,7 +68,7 @@ fn words(content: &Value) -> String {
     parts.filter_map(|part| part.get("text")?.as_str()).collect()
 }
 
-/// Finds a status in the words for an error, as in `got status: 429` or `"code":429`.
+/// Finds a status in an error message, as in `got status: 429` or `"code":429`.
 fn status(words: &str) -> Option<u64> {
     ["got status: ", "\"code\":", "(Status: "].into_iter().find_map(|before| {
         let digits = words.split_once(before)?.1.trim_start();

@@ -17,7 +17,7 @@ use crate::question::{self, QuestionForm};
 use crate::reply_builder::{self, ReplyBuilder};
 use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Protocol, TimeLimits, WarningAudience};
 
-/// What its hooks need.
+/// What the hook path needs.
 pub static PROTOCOL: Protocol = Protocol {
     id: "gemini-cli",
     process_names: &["gemini", "node", "bun"],
@@ -37,7 +37,7 @@ pub static PROTOCOL: Protocol = Protocol {
     codec: &Codec,
 };
 
-/// Everything that is known of it.
+/// Everything known about it.
 pub static SPEC: HostSpec = HostSpec {
     protocol: &PROTOCOL,
     title: "Gemini CLI",
@@ -65,15 +65,15 @@ pub static SPEC: HostSpec = HostSpec {
     transcript: None,
 };
 
-/// The variable that names the home it is to use, in which it has its own folder.
+/// The variable that names the home folder it should use, which contains its own folder.
 const HOME_VARIABLE: &str = "GEMINI_CLI_HOME";
-/// Its own folder in that home, and in a project.
+/// Its own folder in that home folder, and in a project.
 const FOLDER: &str = ".gemini";
 
-/// The tool by which it asks the person.
+/// The tool with which it asks the user.
 const QUESTION_TOOL: &str = "ask_user";
 
-/// Reads its payloads and writes its replies.
+/// Decodes its payloads and encodes its replies.
 struct Codec;
 
 impl spec::Codec for Codec {

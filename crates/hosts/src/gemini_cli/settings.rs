@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{FOLDER, HOME_VARIABLE};
-use crate::command::{CommandFile, HostCommand};
+use crate::slash_command::{CommandFile, HostCommand};
 use crate::spec;
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{
@@ -83,10 +83,10 @@ impl spec::SettingsEditor for Settings {
     }
 }
 
-/// The name of our entries, by which the host can switch them off.
+/// The name of our entries, by which the host can disable them.
 const NAME: &str = "anyhook";
 
-/// The events we are called at: one entry each, without a matcher.
+/// The events at which we are called: one entry each, without a matcher.
 const EVENTS: &[&str] = &[
     "SessionStart",
     "SessionEnd",
@@ -98,7 +98,7 @@ const EVENTS: &[&str] = &[
     "Notification",
 ];
 
-/// The events at which a call that is not answered is refused, where a guard is installed.
+/// The events at which an unanswered call is refused if a guard is installed.
 const TOOL_EVENTS: &[&str] = &["BeforeTool"];
 
 fn settings(scope: &SettingsScope) -> JsonSettings {
@@ -106,7 +106,7 @@ fn settings(scope: &SettingsScope) -> JsonSettings {
     JsonSettings { host: "gemini-cli", path, tool_events: TOOL_EVENTS }
 }
 
-/// Returns the folder it has for itself.
+/// Returns its own folder.
 fn folder(scope: &SettingsScope) -> PathBuf {
     let home = || scope.folder(HOME_VARIABLE, "");
     scope.project.clone().unwrap_or_else(home).join(FOLDER)
@@ -115,7 +115,8 @@ fn folder(scope: &SettingsScope) -> PathBuf {
 fn handler(event: &&'static str, call: &HookInvocation) -> Handler {
     // In milliseconds, unlike the other hosts.
     let limit = if *event == "SessionEnd" { 5_000 } else { 600_000 };
-    // It takes every exit code above 1 for a block, also that of a shell that finds no program.
+    // It treats every exit code above 1 as a block, including that of a shell that does not find a
+    // program.
     let unanswered = if TOOL_EVENTS.contains(event) {
         Unanswered::Refused { otherwise: 1 }
     } else {

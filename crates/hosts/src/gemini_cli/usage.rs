@@ -1,4 +1,4 @@
-//! The tokens and turns of a session, by its chat.
+//! Counts the tokens and turns of a session from its chat.
 
 use anyhook_model::daemon::Usage;
 use anyhook_model::json::Object;
@@ -20,7 +20,7 @@ pub(super) fn feed(tally: &mut UsageTally, object: &Object) {
     }
 }
 
-/// Its input includes what came from the cache; what it thought with is not among its output.
+/// Its input includes tokens read from the cache; its output does not include thinking tokens.
 fn of_request(tokens: &Object) -> Usage {
     let cached = number(tokens, "cached");
     let thoughts = number(tokens, "thoughts").unwrap_or(0);
@@ -33,8 +33,8 @@ fn of_request(tokens: &Object) -> Usage {
     }
 }
 
-/// Tells whether a user's message is what a person asked: neither what a tool returned nor the
-/// agent's own words about the folder and the system.
+/// Returns whether a user's message is a person's prompt: neither a tool result nor the agent's own
+/// text about the folder and the system.
 fn is_asked(object: &Object) -> bool {
     let first = match object.get("content") {
         Some(Value::Array(parts)) => parts.first().and_then(|part| part.get("text")),

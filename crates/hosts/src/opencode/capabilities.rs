@@ -1,4 +1,4 @@
-//! What OpenCode can do, its tools and its quirks.
+//! OpenCode's capabilities, tools and quirks.
 
 use anyhook_model::EventKind as Kind;
 
@@ -78,7 +78,7 @@ pub const TOOLS: &[HostTool] = &[
     },
 ];
 
-/// Tools that are none of the canonical ones.
+/// Tools that are not canonical.
 pub const OTHER_TOOLS: &[NativeTool] = &[
     NativeTool { name: "apply_patch", what: "changes files; one event per file" },
     NativeTool { name: "invalid", what: "answers a call to a tool that does not exist" },

@@ -1,6 +1,6 @@
 //! OpenCode's database: its sessions, their messages, and the parts of these.
 //!
-//! Seen with 1.18.33: `session`, `message` and `part` have their ids and times in columns and
+//! Observed with 1.18.33: `session`, `message` and `part` have their ids and times in columns and
 //! everything else as JSON in `data`. A session of a subagent has a parent.
 
 use super::usage;

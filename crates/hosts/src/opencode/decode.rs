@@ -1,4 +1,4 @@
-//! What our plugin sends, as events.
+//! Decodes what our OpenCode plugin sends into events.
 
 use anyhook_model::event::CallDoubt;
 use anyhook_model::json::{FieldRole, OpaqueField};
@@ -11,7 +11,7 @@ use super::question;
 use crate::payload::{CUT, Payload, path, repeated_id, stop_events};
 use crate::tool;
 
-/// What is in a payload only for hooks.
+/// The values in a payload that only hooks need.
 pub const OPAQUE_FIELDS: &[OpaqueField] = &[
     OpaqueField { path: &["output", "args"], role: FieldRole::Input },
     OpaqueField { path: &["input", "args"], role: FieldRole::Input },
@@ -28,18 +28,18 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
     let directory = path(payload.text("directory")).unwrap_or_else(|| caller.work_dir.clone());
     let mut event = Event::new(EventKind::Other(hook.clone()), "opencode", &directory, caller.now);
     event.native_name = Some(hook.clone());
-    // Outside a repository the worktree is the root of the disk, which is nobody's project.
+    // Outside a repository, the worktree is the root folder of the disk, which is not a project.
     event.project_dir = path(payload.text("worktree"))
         .filter(|folder| folder.parent().is_some())
         .or(Some(directory));
     let parent = payload.text("parent");
     event.session = session(&payload);
     if let Some(parent) = &parent {
-        // A subagent works in a session of its own; hooks count it as part of the first.
+        // A subagent works in its own session; for hooks it is part of the parent session.
         event.agent = event.session.replace(parent.clone());
     }
     let is_subagent = parent.is_some();
-    // Nobody can answer then: the host rejects it at once.
+    // No one can answer in that case: the host rejects it at once.
     let is_headless = payload.fields.get("headless").and_then(Value::as_bool) == Some(true);
     let hook = if HOOKS.contains(&hook.as_str()) { &hook } else { meant(&hook) };
     match hook {
@@ -54,7 +54,8 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         "session.compacted" => event.kind = EventKind::PostCompact,
         "permission.asked" if is_headless => event.kind = EventKind::Notification,
         "permission.asked" | "question.asked" => prompted(&mut event, &payload, hook),
-        // The call was asked about before: this is no `before_tool`, and nothing that could be denied.
+        // The call was asked about before: this is not a `before_tool`, and nothing that could be
+        // denied.
         "permission.replied" | "question.replied" | "question.rejected"
             if field(&payload, "input", "tool").is_some() =>
         {
@@ -69,7 +70,7 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         tool.fixed = Some("it could not be parsed exactly");
     }
     match event.kind {
-        // Half a name may be that of a tool's event.
+        // A truncated name may be that of a tool event.
         EventKind::Other(_) if payload.cut => return Err(DecodeError::NotJson(CUT.to_owned())),
         _ if hook.starts_with("tool.execute.") => {
             event.doubt = payload.doubt(field(&payload, "input", "tool"));
@@ -122,7 +123,7 @@ fn meant(name: &str) -> &str {
     }
 }
 
-/// Tells whether a payload of an unknown name is that of a tool call.
+/// Returns whether a payload with an unknown name is that of a tool call.
 fn carries_call(payload: &Payload) -> bool {
     let is_given =
         |part: &str, name: &str| field(payload, part, name).is_some_and(|value| !value.is_null());
@@ -155,7 +156,7 @@ fn prompt(event: &mut Event, payload: &Payload) {
     event.data.insert("prompt".to_owned(), prompt.into());
 }
 
-/// Reads which tool is called, and with what.
+/// Reads which tool is called, and with what input.
 fn read_tool(event: &mut Event, payload: &Payload) {
     let name =
         field(payload, "input", "tool").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -176,7 +177,7 @@ fn call(event: &mut Event, payload: &Payload, hook: &str) {
     if hook == "tool.execute.after" {
         let output = field(payload, "output", "output").cloned().unwrap_or_default();
         event.data.insert("tool_output".to_owned(), output);
-        // A shell command that fails is a success to the host; its exit code tells.
+        // The host considers a failed shell command a success; its exit code shows the failure.
         let code = field(payload, "output", "metadata")
             .and_then(|metadata| metadata.get("exit")?.as_i64());
         event.kind = match code {
@@ -189,8 +190,8 @@ fn call(event: &mut Event, payload: &Payload, hook: &str) {
     }
 }
 
-/// A dialog that our plugin can answer. It is about a call that the plugin has seen; else it is told
-/// by the dialog itself.
+/// Reads a dialog that our plugin can answer. It is about a call that the plugin has seen;
+/// otherwise the dialog itself describes the call.
 fn prompted(event: &mut Event, payload: &Payload, hook: &str) {
     let asked = payload
         .fields
@@ -207,7 +208,7 @@ fn prompted(event: &mut Event, payload: &Payload, hook: &str) {
         } else {
             let permission = asked.get("permission").and_then(Value::as_str).unwrap_or_default();
             let mut input = asked.get("metadata").cloned().unwrap_or_default();
-            // Without them, permissions for different commands look the same.
+            // Without the patterns, permission requests for different commands look the same.
             if let (Some(fields), Some(patterns)) = (input.as_object_mut(), asked.get("patterns"))
                 && fields.is_empty()
             {
@@ -221,7 +222,7 @@ fn prompted(event: &mut Event, payload: &Payload, hook: &str) {
     event.kind = EventKind::PermissionRequest;
 }
 
-/// A permission is a notification as well.
+/// Returns the notification for a permission request, which is a notification as well.
 fn notification(asked: &Event) -> Event {
     let mut event = Event { kind: EventKind::Notification, tool: None, ..asked.clone() };
     let permission =

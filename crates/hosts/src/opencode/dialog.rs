@@ -1,7 +1,7 @@
-//! The permission dialog of OpenCode, in the place of its input.
+//! The permission dialog of OpenCode, which replaces its input.
 //!
-//! It tells our plugin of it, which answers it as well. Which option is chosen can be seen by its colour
-//! alone, and the arrows go round: without colours only Escape is sure.
+//! OpenCode reports it to our plugin, which can also answer it. The selected option is recognisable
+//! only by its colour, and the arrow keys wrap around: without colours only Escape is safe.
 
 use anyhook_model::PromptType;
 
@@ -12,20 +12,20 @@ use crate::dialog::{Dialog, Grid, steps};
 /// The options of a permission.
 const OPTIONS: [&str; 3] = ["Allow once", "Allow always", "Reject"];
 
-/// What every line of the dialog begins with.
+/// The first character of every line of the dialog.
 const EDGE: char = '┃';
 
 pub fn read(screen: &str) -> Option<Dialog> {
     let grid = Grid::read(screen);
     let lines: Vec<&str> = grid.text.lines().collect();
-    // Its input has another edge below it.
+    // Its input has a different edge below it.
     let end = lines.iter().rposition(|line| !line.trim().is_empty())?;
     let edge = lines[end].find(EDGE)?;
     let is_edged =
         |line: &str| line.find(EDGE) == Some(edge) && line.trim_start().starts_with(EDGE);
     let first = (0..=end).rev().take_while(|place| is_edged(lines[*place])).last()?;
     let row = (first..=end).rev().find(|place| is_row(lines[*place]))?;
-    // An empty line of the dialog is all that comes after its options, if anything does.
+    // At most an empty line of the dialog follows its options.
     if row + 1 < end {
         return None;
     }
@@ -34,7 +34,7 @@ pub fn read(screen: &str) -> Option<Dialog> {
     let what = inner(title + 1).trim_start_matches(['#', '→', '←', ' ']);
     let detail = (title + 2..row).map(inner).find(|line| !line.is_empty());
     let about = match detail {
-        // The name of what it does says less than the command itself.
+        // The name of the action says less than the command itself.
         Some(command) if command.starts_with("$ ") => command,
         _ => what,
     };
@@ -56,7 +56,8 @@ fn is_row(line: &str) -> bool {
     words.starts_with(&OPTIONS)
 }
 
-/// Returns the text of a line of the dialog, without its edge and without what stands beside it.
+/// Returns the text of a line of the dialog, without its edge and without what is displayed next to
+/// it.
 fn text(line: &str) -> &str {
     let inner = line.trim_start().trim_start_matches(EDGE).trim();
     inner.split_once("          ").map_or(inner, |(text, _)| text.trim_end())

@@ -1,5 +1,5 @@
-//! A verdict for our plugin: `deny`, `args`, `context` or `follow_up`, and for a dialog `reply` or
-//! `answers`, always exit 0.
+//! Encodes verdicts for our OpenCode plugin: `deny`, `args`, `context` or `follow_up`, and for a
+//! dialog `reply` or `answers`, always exit 0.
 
 use anyhook_model::{Effect, Event, EventKind, Reply, Verdict};
 use serde_json::json;
@@ -61,7 +61,7 @@ fn permission(verdict: &Verdict, builder: &mut ReplyBuilder) {
             return;
         }
         Some(Effect::Allow) => builder.set("reply", "once"),
-        // The host's own dialog is what `ask` wants.
+        // `ask` means the host's own dialog.
         Some(Effect::Ask) | None => {}
     }
     if verdict.native_input.is_some() {
@@ -70,7 +70,8 @@ fn permission(verdict: &Verdict, builder: &mut ReplyBuilder) {
     builder.record_context_loss(verdict);
 }
 
-/// A question that is dismissed ends the turn, so who declines to answer says so in the answer.
+/// Answers a question. Dismissing one would end the turn, so a refusal to answer is sent as the
+/// answer.
 fn answer(verdict: &Verdict, count: usize, builder: &mut ReplyBuilder) {
     match verdict.effect {
         Some(Effect::Deny) => {

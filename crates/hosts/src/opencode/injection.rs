@@ -1,6 +1,6 @@
-//! Our plugin for one start of OpenCode, by its settings in a variable.
+//! Our plugin for one start of OpenCode, passed with settings in a variable.
 //!
-//! It adds up the plugins of all its settings, so those of the user and the project run as well.
+//! It combines the plugins of all its settings, so those of the user and the project run as well.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::settings::plugin;
 use crate::wiring::json_hooks;
 use crate::wiring::{AgentStart, Injection, SettingsError};
 
-/// The variable that holds settings.
+/// The variable that contains settings.
 pub const VARIABLE: &str = "OPENCODE_CONFIG_CONTENT";
 
 pub fn inject(start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
@@ -39,7 +39,7 @@ pub fn inject(start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
     })
 }
 
-/// Returns a file's address.
+/// Returns the URL of a file.
 fn address(file: &Path) -> String {
     let mut address = "file://".to_owned();
     for byte in file.to_string_lossy().bytes() {

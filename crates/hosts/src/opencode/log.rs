@@ -1,8 +1,8 @@
-//! What the data of a message, or of a part of one, tells of the agent.
+//! Reads the data of a message, or of a part of one: what it says about the agent's state.
 //!
-//! Seen with 1.18.33: a database has all sessions; rows are changed as the agent goes on. A
-//! message of the model without a time of completion is being written. A question for permission
-//! is in no row. The caller leaves out sessions that have a parent, which are subagents'.
+//! Observed with 1.18.33: a database contains all sessions; rows are updated as the agent works. A
+//! message of the model without a time of completion is still being written. A permission prompt is
+//! in no row. The caller skips sessions that have a parent, which are subagents'.
 
 use anyhook_model::PromptType;
 use anyhook_model::json::Object;
@@ -17,7 +17,7 @@ use crate::log::{
 pub(super) fn places(homes: &LogRoots) -> Vec<LogLocation> {
     vec![LogLocation {
         folder: homes.folder("XDG_DATA_HOME", ".local/share").join("opencode"),
-        // Other channels than the stable one have a database of their own.
+        // Release channels other than the stable one have their own database.
         names: &["opencode*.db"],
         form: LogFormat::Database(&DATABASE),
     }]
@@ -49,7 +49,7 @@ fn answer(state: &mut LogState, row: &Object) -> LogObservation {
         return LogObservation::certain(at, failure(state, error));
     }
     match (completed, text(row, "finish")) {
-        // The host itself goes on after these.
+        // The host itself continues after these.
         (Some(at), Some("tool-calls" | "unknown")) => {
             state.waits.clear();
             LogObservation::certain(Some(at), Activity::Working)
@@ -59,7 +59,7 @@ fn answer(state: &mut LogState, row: &Object) -> LogObservation {
     }
 }
 
-/// A part tells of a call, which may wait for the person.
+/// Reads a part about a call, which may wait for a person.
 fn tool(state: &mut LogState, row: &Object) -> Option<LogObservation> {
     let call = text(row, "callID").unwrap_or_default();
     let run = row.get("state")?.as_object()?;

@@ -23,7 +23,7 @@ use crate::log::{LogReader, LogState};
 use crate::reply_builder::{self, ReplyBuilder};
 use crate::spec::{self, HostSpec, Protocol, TimeLimits, WarningAudience};
 
-/// What its hooks need.
+/// What the hook path needs.
 pub static PROTOCOL: Protocol = Protocol {
     id: "opencode",
     process_names: &["opencode", "node", "bun"],
@@ -35,9 +35,9 @@ pub static PROTOCOL: Protocol = Protocol {
     prompt_tools: &[(question::TOOL, PromptType::Question)],
     is_answered_by_keys: false,
     stop_cap: None,
-    // What the plugin can say, it says to the model: with a prompt, or with a result.
+    // The plugin can address only the model: with a prompt, or with a result.
     warns: WarningAudience::Model(&[EventKind::BeforeAgent, EventKind::AfterTool]),
-    // Our plugin takes any other exit code for a failure, and a failure for no opinion.
+    // Our plugin treats any other exit code as a failure, and a failure as no opinion.
     late_refusal: &LateRefusal {
         stdout: "{\"deny\": \"anyhook reached no decision within its deadline, and a hook with on_failure: block is installed\"}\n",
         exit_code: exit_code::OK,
@@ -45,7 +45,7 @@ pub static PROTOCOL: Protocol = Protocol {
     codec: &Codec,
 };
 
-/// Everything that is known of it.
+/// Everything known about it.
 pub static SPEC: HostSpec = HostSpec {
     protocol: &PROTOCOL,
     title: "OpenCode",
@@ -73,7 +73,7 @@ pub static SPEC: HostSpec = HostSpec {
     transcript: None,
 };
 
-/// Reads its payloads and writes its replies.
+/// Decodes its payloads and encodes its replies.
 struct Codec;
 
 impl spec::Codec for Codec {
@@ -103,7 +103,7 @@ impl spec::Codec for Codec {
     }
 }
 
-// Its screen drops a prompt that comes with a session.
+// Its screen ignores a prompt that is passed along with a session.
 fn takes_prompt(launch: &Launch<'_>) -> bool {
     launch.resume.is_none() || is_headless(launch.run)
 }
@@ -123,7 +123,7 @@ fn arguments(launch: &Launch<'_>) -> Vec<String> {
     arguments
 }
 
-/// Tells whether a command line is `opencode run`.
+/// Returns whether a command line is `opencode run`.
 fn is_headless(run: &str) -> bool {
     let mut words = launch::arguments_of(run).into_iter();
     while let Some(word) = words.next() {
@@ -137,7 +137,7 @@ fn is_headless(run: &str) -> bool {
     false
 }
 
-/// Options that may come before a command, with a value of their own.
+/// Options with a value that may come before a command.
 const OPTIONS_WITH_VALUE: [&str; 11] = [
     "--log-level",
     "--port",

@@ -1,7 +1,7 @@
-//! Questions to the person: the tool `question`.
+//! Questions to the user: the tool `question`.
 //!
-//! Seen with 1.18.33: it tells plugins of its dialog and takes an answer by its own interface: for
-//! each question the labels that were chosen, or other words.
+//! Observed with 1.18.33: it reports its dialog to plugins and accepts an answer through its own
+//! interface: for each question the labels that were chosen, or free text.
 
 use anyhook_model::approval_request::{AgentQuestion, QuestionAnswer};
 use anyhook_model::json::Object;
@@ -15,7 +15,7 @@ pub(super) const TOOL: &str = "question";
 
 const FORM: QuestionForm = QuestionForm { multiple: "multiple", free_text: Some("custom") };
 
-/// Returns the questions of a call; none if one of them cannot be read.
+/// Returns the questions of a call; empty if one of them cannot be parsed.
 pub(super) fn questions(call: &ToolCall) -> Vec<AgentQuestion> {
     question::of_tool(call, TOOL, FORM)
 }

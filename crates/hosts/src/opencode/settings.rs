@@ -1,18 +1,18 @@
-//! Our plugin among OpenCode's.
+//! Installs our plugin among OpenCode's plugins.
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 
 use super::injection;
-use crate::command::{CommandFile, HostCommand};
+use crate::slash_command::{CommandFile, HostCommand};
 use crate::spec;
 use crate::wiring::{
     AgentStart, DisplacedSettings, HookInvocation, Injection, PERMISSION_SECONDS, SettingsEdits,
     SettingsError, SettingsScope, SettingsTexts, WiringStatus, folders_in,
 };
 
-/// The plugin's text; names like `@BINARY@` stand for what `install` fills in.
+/// The plugin's source; names like `@BINARY@` are placeholders that `install` fills in.
 const PLUGIN: &str = include_str!("plugin.js");
 
 /// Its settings.
@@ -62,7 +62,7 @@ impl spec::SettingsEditor for Settings {
                 found.ours.push(binary);
                 let arguments = texts.get(&path).map(|text| arguments_of(text));
                 found.plugin_folders = folders_in(&arguments.unwrap_or_default());
-                // Each of them is what an earlier version did not have.
+                // An earlier version lacks at least one of them.
                 let marks = ["\"--state\"", "const DIALOG_ARGUMENTS"];
                 let is_newest = |text: &String| marks.iter().all(|mark| text.contains(mark));
                 if !texts.get(&path).is_some_and(is_newest) {
@@ -117,7 +117,8 @@ pub(super) fn plugin(call: &HookInvocation) -> String {
     let text = PLUGIN
         .replace("@LIMIT_MS@", &LIMIT_MS.to_string())
         .replace("@DIALOG_LIMIT_MS@", &DIALOG_LIMIT_MS.to_string());
-    // Each stands before what it is filled with, so that no path is taken for another's place.
+    // Each placeholder precedes what the earlier ones are replaced with, so that no path is
+    // mistaken for a placeholder.
     values.iter().fold(text, |text, (place, value)| text.replacen(place, &value.to_string(), 1))
 }
 
@@ -125,7 +126,7 @@ fn plugin_file(scope: &SettingsScope) -> PathBuf {
     folder(scope).join("plugins/anyhook.js")
 }
 
-/// Returns the folder it has for itself.
+/// Returns its own folder.
 fn folder(scope: &SettingsScope) -> PathBuf {
     match &scope.project {
         Some(project) => project.join(".opencode"),
@@ -137,14 +138,14 @@ fn is_our_plugin(text: &str) -> bool {
     text.starts_with("// anyhook for OpenCode")
 }
 
-/// Returns the arguments a plugin of ours calls its program with.
+/// Returns the arguments with which our plugin calls its program.
 fn arguments_of(text: &str) -> Vec<String> {
     let line = text.lines().find_map(|line| line.strip_prefix("const ARGUMENTS = "));
     let read = line.map(|line| serde_json::from_str(line.trim_end_matches(';')));
     read.and_then(Result::ok).unwrap_or_default()
 }
 
-/// Returns the program a plugin of ours calls.
+/// Returns the program that our plugin calls.
 fn binary_of(text: &str) -> Option<String> {
     let line = text.lines().find_map(|line| line.strip_prefix("const BINARY = "))?;
     serde_json::from_str(line.trim_end_matches(';')).ok()

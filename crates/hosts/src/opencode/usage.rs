@@ -1,8 +1,8 @@
-//! What the messages of a session tell of the tokens and turns it took.
+//! Counts the tokens and turns of a session from its messages.
 //!
-//! Seen with 1.18.33: a message of the model has the tokens of its request. Those of the cache are
-//! not among its input, nor those it thought with among its output. A message of the user may be
-//! OpenCode's own, as when it sums a session up.
+//! Observed with 1.18.33: a message of the model has the tokens of its request. Its input does not
+//! include cached tokens, nor its output thinking tokens. A message of the user may be OpenCode's
+//! own, such as when it summarizes a session.
 
 use anyhook_model::daemon::Usage;
 use anyhook_model::json::Object;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::log::text;
 
-/// Counts the tokens of a message's data; tells whether its parts are to be counted, too.
+/// Counts the tokens of a message's data; returns whether its parts must be counted, too.
 pub(super) fn count_message(usage: &mut Usage, message: &str) -> bool {
     let Ok(message) = serde_json::from_str::<Object>(message) else { return false };
     if let (Some("assistant"), Some(tokens)) =
@@ -21,8 +21,8 @@ pub(super) fn count_message(usage: &mut Usage, message: &str) -> bool {
     text(&message, "role") == Some("user")
 }
 
-/// Counts a turn if the data of the parts of a user's message are a person's. One that cannot be read
-/// counts as given by a person.
+/// Counts a turn if the parts of a user's message come from a person. One that cannot be parsed
+/// counts as a person's.
 pub(super) fn count_parts(usage: &mut Usage, parts: &[String]) {
     if parts.iter().any(|part| is_given(part)) {
         *usage = usage.plus(Usage { turns: Some(1), ..Usage::default() });
@@ -42,7 +42,7 @@ fn of_request(tokens: &Object) -> Usage {
     }
 }
 
-/// Tells whether a part comes from a person and not from OpenCode itself.
+/// Returns whether a part comes from a person and not from OpenCode itself.
 fn is_given(part: &str) -> bool {
     let Ok(part) = serde_json::from_str::<Object>(part) else { return true };
     let is_made = part.get("synthetic") == Some(&Value::Bool(true));

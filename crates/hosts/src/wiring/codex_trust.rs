@@ -1,4 +1,5 @@
-//! Codex runs a hook only if its settings hold the hash of the very handler: we write it.
+//! Hook trust in Codex, which runs a hook only if its settings contain the hash of exactly that
+//! handler: we write it.
 
 use std::path::Path;
 
@@ -66,7 +67,7 @@ fn snake(event: &str) -> String {
     text
 }
 
-/// Writes the hashes of our handlers into `config.toml`.
+/// Writes the hashes of our handlers to `config.toml`.
 pub fn trust(
     path: &Path,
     text: Option<&str>,
@@ -82,8 +83,8 @@ pub fn trust(
     Ok(document.to_string())
 }
 
-/// Takes the entries of our handlers in a `hooks.json` out of `config.toml`, also those of places
-/// they once had.
+/// Removes the entries of our handlers in a `hooks.json` from `config.toml`, including those of
+/// positions they had earlier.
 pub fn untrust(
     path: &Path,
     text: &str,
@@ -122,7 +123,7 @@ pub fn untrust(
 /// The feature that runs hooks, and the older name that Codex still reads for it.
 const FEATURES: [&str; 2] = ["hooks", "codex_hooks"];
 
-/// Returns the feature by which `config.toml` switches hooks off, in the spelling that is used.
+/// Returns the feature by which `config.toml` disables hooks, in the spelling that is used.
 pub fn switched_off(path: &Path, text: &str) -> Result<Option<&'static str>, SettingsError> {
     let document = parse(path, text)?;
     let is_off = |name: &&str| {
@@ -132,7 +133,7 @@ pub fn switched_off(path: &Path, text: &str) -> Result<Option<&'static str>, Set
     Ok(FEATURES.into_iter().find(is_off))
 }
 
-/// Returns the hash that `config.toml` holds for a key.
+/// Returns the hash that `config.toml` contains for a key.
 pub fn trusted_hash(path: &Path, text: &str, key: &str) -> Result<Option<String>, SettingsError> {
     let document = parse(path, text)?;
     let entry =
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn hashes_are_those_the_program_makes() {
-        // Made with the reference computation for the same handler.
+        // Computed with the reference implementation for the same handler.
         let hooks = json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "/x/anyhook hook codex", "timeout": 600}]}]}});
         let found = hashes(Path::new("/home/user/.codex/hooks.json"), &hooks);
         assert_eq!(found[0].0, "/home/user/.codex/hooks.json:pre_tool_use:0:0");

@@ -1,30 +1,31 @@
-//! The command line by which an agent calls us.
+//! The command line with which an agent calls us.
 //!
-//! A shell of the agent's choice reads it: `sh`, `bash`, `zsh`, `fish`. So where more is needed than a
-//! program and its arguments, it is `/bin/sh -c SCRIPT`, with a script in single quotes that has
-//! neither quotes of that kind nor backslashes, and all that differs from one installation to
-//! another in words after it.
+//! A shell of the agent's choice parses it: `sh`, `bash`, `zsh`, `fish`. So if more is needed than
+//! a program and its arguments, it is `/bin/sh -c SCRIPT`, with a script in single quotes that
+//! contains neither single quotes nor backslashes, and everything that differs between
+//! installations in words after it.
 //!
-//! At a tool event the script looks at how our program ended. Its own answers (exit 0 and 2) are
-//! passed on. Anything else is no answer: it was killed, is missing, cannot be loaded, or failed. Then
-//! the call is refused if a guard that blocks on failure is installed, for which the engine keeps
-//! a marker, and goes on otherwise. What waits for a person (a prompt) or ends a turn (a stop) is never
-//! refused by this.
+//! At a tool event, the script checks how our program ended. Its own answers (exit 0 and 2) are
+//! passed on. Anything else is not an answer: it was killed, is missing, cannot be loaded, or
+//! failed. Then the call is refused if a guard that blocks on failure is installed, for which the
+//! engine maintains a marker, and continues otherwise. What waits for a person (a prompt) or ends a
+//! turn (a stop) is never refused by this.
 
 use std::path::{Path, PathBuf};
 
 use super::injection::words;
 use super::{HOOK_BINARY, HookInvocation, PROGRAM, quoted};
 
-/// What an agent does with a call that our program did not answer, and so how an entry has to end.
+/// What an agent does with a call that our program did not answer, and therefore how an entry must
+/// end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unanswered {
-    /// The agent goes on by itself, whatever the exit code.
+    /// The agent continues by itself, whatever the exit code.
     GoesOn,
-    /// Some exit codes would block: they become 1, with which the agent goes on.
+    /// Some exit codes would block: they become 1, with which the agent continues.
     Softened,
-    /// A tool call: refused with exit 2 where a guard is installed, and otherwise ended with this
-    /// code, with which the agent goes on.
+    /// A tool call: refused with exit 2 if a guard is installed, and otherwise ended with this
+    /// code, with which the agent continues.
     Refused {
         /// The exit code without a guard.
         otherwise: u8,
@@ -34,14 +35,14 @@ pub enum Unanswered {
 /// Runs our program, `"$@"`; the marker is `$0`.
 const REFUSED: &str = r#""$@"; code=$?; case $code in 0|2) exit $code;; esac; if [ -e "$0" ]; then echo "anyhook did not answer (exit $code), and a guard that blocks on failure is installed, so this call is refused. To recover, in a terminal: run anyhook doctor to diagnose it, or anyhook install to restore the program; without anyhook, rm -r $0" >&2; exit 2; fi; echo "anyhook did not answer (exit $code); no guard that blocks on failure is installed, so the call is allowed" >&2; exit "#;
 
-/// Runs our program, and keeps exit codes that are no answer from being taken for one.
+/// Runs our program, and prevents exit codes that are not an answer from being taken for one.
 const SOFTENED: &str = r#""$@"; code=$?; case $code in 0|2) exit $code;; esac; exit 1"#;
 
 /// The shell that every system has.
 const SHELL: &str = "/bin/sh";
 
 impl Unanswered {
-    /// Returns the script, and what it is called with before our program.
+    /// Returns the script, and the argument that precedes our program.
     fn script(self, call: &HookInvocation) -> Option<[String; 2]> {
         match self {
             Self::GoesOn => None,
@@ -55,7 +56,7 @@ impl Unanswered {
 }
 
 impl HookInvocation {
-    /// Returns the command line for a shell, answering a little before the host's own limit.
+    /// Returns the command line for a shell, which answers a little before the host's own limit.
     pub fn command(&self, host: &str, limit_ms: u64, unanswered: Unanswered) -> String {
         let mut words = Vec::with_capacity(16);
         if let Some(script) = unanswered.script(self) {
@@ -82,24 +83,24 @@ impl HookInvocation {
     }
 }
 
-/// The option that says, before the event is read, that it is a tool's.
+/// The option that says, before the event is parsed, that it is a tool event.
 pub const TOOL_EVENT: &str = "--tool-event";
 
 /// The options that name our folders.
 pub(super) const FOLDER_OPTIONS: [&str; 3] = ["--home", "--config", "--state"];
 
-/// How an entry of ours is written.
+/// How one of our entries is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryForm {
-    /// Whether it names our folders, so that no variable moves them.
+    /// Whether it names our folders, so that no variable changes them.
     pub names_folders: bool,
-    /// Whether it refuses a tool call that is not answered, where a guard is installed.
+    /// Whether it refuses a tool call that is not answered if a guard is installed.
     pub refuses: bool,
 }
 
-/// Tells whether a command line is one of ours for this host: nothing but our program and its
-/// arguments, in the shell we wrote around it or without, so that a line somebody else wrote around
-/// it stays theirs.
+/// Returns whether a command line is one of ours for this host: nothing but our program and its
+/// arguments, with or without the shell that we write around it, so that a line in which someone
+/// else wrapped it stays theirs.
 pub fn is_ours(command: &str, host: &str) -> bool {
     form_of(command, host).is_some()
 }
@@ -115,14 +116,14 @@ pub fn program_of(command: &str) -> Option<PathBuf> {
     }
 }
 
-/// Returns the folders that one of our command lines names, by their options; none of a line that
-/// names none.
+/// Returns the folders that one of our command lines names, by their options; empty if it names
+/// none.
 pub fn folders_of(command: &str) -> Vec<(&'static str, PathBuf)> {
     let words = words(command).unwrap_or_default();
     folders_in(&words)
 }
 
-/// Returns the folders that arguments of ours name, by their options.
+/// Returns the folders that our arguments name, by their options.
 pub(crate) fn folders_in(words: &[String]) -> Vec<(&'static str, PathBuf)> {
     let named = words.iter().zip(words.iter().skip(1)).filter_map(|(option, folder)| {
         let option = FOLDER_OPTIONS.into_iter().find(|known| known == option)?;
@@ -132,7 +133,7 @@ pub(crate) fn folders_in(words: &[String]) -> Vec<(&'static str, PathBuf)> {
     named.collect()
 }
 
-/// Returns how a command line of ours for this host is written; none if it is not ours.
+/// Returns how one of our command lines for this host is written; `None` if it is not ours.
 pub fn form_of(command: &str, host: &str) -> Option<EntryForm> {
     if let Some(words) = words(command) {
         let (refuses, inner) = without_shell(&words);
@@ -145,7 +146,8 @@ pub fn form_of(command: &str, host: &str) -> Option<EntryForm> {
     form(&program, arguments.split_whitespace(), host)
 }
 
-/// Takes the shell that we write around our program away; tells whether it refuses calls.
+/// Removes the shell that we write around our program; returns whether it refuses calls, and the
+/// rest.
 fn without_shell(words: &[String]) -> (bool, &[String]) {
     match words {
         [shell, option, script, _, inner @ ..] if shell == SHELL && option == "-c" => {
@@ -297,7 +299,7 @@ mod tests {
         }
     }
 
-    /// A program in whose place something else may be, and the entry that calls it.
+    /// A program that may be replaced by something else, and the entry that calls it.
     struct World {
         scratch: tempfile::TempDir,
         call: HookInvocation,
@@ -327,7 +329,7 @@ mod tests {
             let _ = if guarded { fs::create_dir(marker) } else { fs::remove_dir(marker) };
         }
 
-        /// Has a shell read the entry; returns its exit code, standard output and standard error.
+        /// Runs the entry in a shell; returns its exit code, standard output and standard error.
         fn run(&self, shell: &str, unanswered: Unanswered) -> (i32, String, String) {
             let command = self.call.command("codex", 600_000, unanswered);
             let output = Command::new(shell)

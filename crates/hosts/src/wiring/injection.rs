@@ -1,15 +1,16 @@
-//! Hooks for one start of an agent, given on its command line and in its environment: its settings
-//! files stay as they are, and what the user and the project have in them runs as well.
+//! Hooks for one start of an agent, passed on its command line and in its environment: its settings
+//! files stay unchanged, and what the user and the project have in them runs as well.
 //!
-//! They are those that `anyhook install` writes, for an agent that does not have them, and beside
-//! them some that tell by `anyhook emit` that the agent waits for a person.
+//! These are the hooks that `anyhook install` writes, for an agent that does not have them, and
+//! additional ones that report with `anyhook emit` that the agent waits for a person.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::{HookInvocation, PROGRAM, quoted};
 
-/// Seconds that a permission may wait for a person, who is nowhere near the agent's own dialog.
+/// The time in seconds that a permission may wait for a person, who is not looking at the agent's
+/// own dialog.
 pub(crate) const PERMISSION_SECONDS: u64 = 24 * 3600;
 
 /// One start of an agent.
@@ -17,29 +18,29 @@ pub(crate) const PERMISSION_SECONDS: u64 = 24 * 3600;
 pub struct AgentStart<'start> {
     /// The agent's id.
     pub agent_id: &'start str,
-    /// Where files are made for it.
+    /// The folder for the files that are created for it.
     pub folder: &'start Path,
-    /// The text of what the injection takes the place of, which is kept in it.
+    /// The text of the settings that the injection replaces and includes.
     pub displaced: Option<&'start str>,
     /// How the agent calls us.
     pub call: &'start HookInvocation,
 }
 
-/// Settings that an injection takes the place of.
+/// Settings that an injection replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DisplacedSettings {
-    /// In a file; a relative path counts from where the agent is started.
+    /// In a file; a relative path is resolved against the folder in which the agent is started.
     File(PathBuf),
-    /// As they are.
+    /// As text.
     Text(String),
 }
 
-/// What makes an agent call us from one start of it to its end.
+/// What makes an agent call us for the duration of one start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Injection {
-    /// Files that are to be made before it is started, and their texts.
+    /// Files to create before it is started, and their texts.
     pub files: BTreeMap<PathBuf, String>,
-    /// Arguments for its command line, before those that say what it is to do.
+    /// Arguments for its command line, before those that contain its task.
     pub arguments: Vec<String>,
     /// Its environment variables.
     pub variables: BTreeMap<&'static str, String>,
@@ -47,17 +48,17 @@ pub struct Injection {
     pub why_not: Option<&'static str>,
 }
 
-/// What an injected hook tells.
+/// What an injected hook reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InjectedSignal {
     /// The agent is done and waits for the next prompt.
     Idle,
-    /// The agent asks for a permission.
+    /// The agent asks for permission.
     Permission,
 }
 
 impl InjectedSignal {
-    /// Returns the arguments of our program that tell it of an agent.
+    /// Returns the arguments with which our program reports this about an agent.
     pub fn arguments(self, agent_id: &str) -> Vec<String> {
         let event = match self {
             Self::Idle => "agent:idle",
@@ -65,7 +66,7 @@ impl InjectedSignal {
         };
         let mut arguments = vec!["emit".to_owned(), event.to_owned()];
         if agent_id.starts_with('-') {
-            // It would be taken for an option.
+            // It would be mistaken for an option.
             arguments.push(format!("--agent={agent_id}"));
         } else {
             arguments.extend(["--agent".to_owned(), agent_id.to_owned()]);
@@ -76,7 +77,7 @@ impl InjectedSignal {
         arguments
     }
 
-    /// Returns the command line for a shell that tells it of an agent.
+    /// Returns the command line for a shell that reports this about an agent.
     pub fn command(self, agent_id: &str, call: &HookInvocation) -> String {
         let arguments = self.arguments(agent_id);
         let words = arguments.iter().map(|argument| quoted(argument));
@@ -87,8 +88,8 @@ impl InjectedSignal {
             .join(" ")
     }
 
-    /// Tells whether a command line is one that tells this, of whatever agent: nothing but our
-    /// program and its arguments.
+    /// Returns whether a command line reports this, about any agent: nothing but our program and
+    /// its arguments.
     pub fn is_told_by(self, command: &str) -> bool {
         let Some(words) = words(command) else { return false };
         let Some((program, arguments)) = words.split_first() else { return false };
@@ -102,8 +103,8 @@ impl InjectedSignal {
     }
 }
 
-/// Reads a command line as words, if a shell would do nothing but run it: none if there is anything
-/// but words, quoted or not.
+/// Splits a command line into words, if a shell would do nothing but run it: `None` if it contains
+/// anything but words, quoted or not.
 pub(super) fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -141,7 +142,7 @@ mod tests {
     const EMISSIONS: [InjectedSignal; 2] = [InjectedSignal::Idle, InjectedSignal::Permission];
 
     fn call() -> HookInvocation {
-        // Whatever answers its events: telling of them is the whole program's.
+        // Regardless of what answers the events: reports are sent by the full program.
         let small = Some(PathBuf::from("/opt/it's here/anyhook-hook"));
         HookInvocation { binary: PathBuf::from("/opt/it's here/anyhook"), small, folders: None }
     }
@@ -181,14 +182,14 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-        /// Whatever an agent is called, a shell passes its id on and runs nothing else.
+        /// Whatever an agent's id is, a shell passes it on and runs nothing else.
         #[test]
         fn a_shell_reads_what_was_meant(id in "[^\0]{0,12}|-{1,2}[a-z]|a b; touch x|\\$\\(id\\)|'\"`") {
             let printf = HookInvocation::to("/usr/bin/printf");
             for emission in EMISSIONS {
                 let ours = HookInvocation::to("anyhook");
                 prop_assert!(emission.is_told_by(&emission.command(&id, &ours)));
-                // Our program's name is the format: each argument comes out with an end.
+                // `printf` stands in for our program: it prints each argument with a terminator.
                 let command = emission.command(&id, &printf);
                 let command = command.replacen("/usr/bin/printf", r"/usr/bin/printf '%s\0'", 1);
                 let output = Command::new("/bin/sh").args(["-c", &command]).output().expect("sh");

@@ -1,5 +1,5 @@
-//! Settings in JSON, with comments or without, that hold `hooks` by event, as Claude Code, Codex
-//! and Gemini CLI have them. What is there keeps its place, its comments and its form.
+//! Edits JSON settings, with or without comments, that contain `hooks` by event, as Claude Code,
+//! Codex and Gemini CLI have them. Existing contents keep their position, comments and formatting.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{SettingsError, is_ours};
 
-/// One handler of ours.
+/// One of our handlers.
 #[derive(Clone, Debug)]
 pub struct Handler {
     /// The host's event.
@@ -18,10 +18,10 @@ pub struct Handler {
     pub handler: Value,
 }
 
-/// Adds our handlers, one for each event; one of ours that is there already is replaced.
+/// Adds our handlers, one for each event; an existing one of ours is replaced.
 ///
-/// They have no matcher: ours decide, in one order. What a host's matcher means differs from host
-/// to host.
+/// They have no matcher: our own matchers decide, in one order. The meaning of a host's matcher
+/// differs from host to host.
 pub fn wire(
     path: &Path,
     text: Option<&str>,
@@ -39,10 +39,10 @@ pub fn wire(
     Ok(finished(text, &root))
 }
 
-/// Puts a group in the place of the first of ours, or behind all others if there is none.
+/// Replaces the first of our groups with the given one, or appends it if there is none.
 fn keep_one(groups: &CstArray, ours: impl IntoIterator<Item = CstNode>, group: &Value) {
     let mut ours = ours.into_iter();
-    // In place: hosts know a handler by its position, and those after it must keep theirs.
+    // In place: hosts identify a handler by its position, and those after it must keep theirs.
     match ours.next() {
         Some(first) if to_value(&first).as_ref() == Some(group) => {}
         Some(first) => {
@@ -57,7 +57,7 @@ fn keep_one(groups: &CstArray, ours: impl IntoIterator<Item = CstNode>, group: &
     }
 }
 
-/// Returns a changed text, as its file should hold it.
+/// Returns a changed text as it should be written to its file.
 fn finished(before: Option<&str>, root: &CstRootNode) -> String {
     let mut after = root.to_string();
     if before.is_none() && !after.ends_with('\n') {
@@ -66,18 +66,18 @@ fn finished(before: Option<&str>, root: &CstRootNode) -> String {
     with_mark_of(before, after)
 }
 
-/// A group of handlers for what one matcher finds.
+/// A group of handlers for one matcher.
 #[derive(Clone, Debug)]
 pub struct MatcherGroup<'what> {
     /// The matcher.
     pub matcher: &'what str,
     /// Our handler, as the host reads it.
     pub handler: Value,
-    /// Tells whether a command is ours, as it is or as it once was.
+    /// Returns whether a command is ours, in its current or an earlier form.
     pub is_ours: fn(&str) -> bool,
 }
 
-/// Adds our groups to those of an event; one of ours that is there already is replaced.
+/// Adds our groups to those of an event; an existing one of ours is replaced.
 pub fn add_matched(
     path: &Path,
     text: Option<&str>,
@@ -101,7 +101,7 @@ pub fn add_matched(
     Ok(finished(text, &root))
 }
 
-/// Adds texts to a list in an object, those that are not there yet.
+/// Adds texts to a list in an object, except for those that it already contains.
 pub fn add_to_list(
     path: &Path,
     text: Option<&str>,
@@ -121,7 +121,7 @@ pub fn add_to_list(
     Ok(finished(text, &root))
 }
 
-/// Takes our handlers away, and what only held them.
+/// Removes our handlers, and what contained only them.
 pub fn unwire(path: &Path, text: &str, host: &str) -> Result<String, SettingsError> {
     let root = parse(path, text)?;
     let Some(hooks) = top(path, &root)?.object_value("hooks") else { return Ok(text.to_owned()) };
@@ -154,8 +154,8 @@ pub fn unwire(path: &Path, text: &str, host: &str) -> Result<String, SettingsErr
     Ok(if changed { with_mark_of(Some(text), root.to_string()) } else { text.to_owned() })
 }
 
-/// Puts the closing bracket of a list or object back to where it was, if everything else in it is on
-/// one line: the line break before it came with an entry of ours.
+/// Restores the position of the closing bracket of a list or object, if everything else in it is on
+/// one line: the line break before it was added with our entry.
 fn rejoin_last_line(children: &[CstNode]) {
     let mut breaks = children.iter().filter(|node| node.is_newline());
     if let (Some(only), None) = (breaks.next(), breaks.next())
@@ -165,7 +165,7 @@ fn rejoin_last_line(children: &[CstNode]) {
     }
 }
 
-/// Takes our handlers out of groups that hold others' as well; tells whether there were any.
+/// Removes our handlers from groups that also contain others'; returns whether there were any.
 fn remove_from_shared_groups(groups: &CstArray, host: &str) -> bool {
     let mut changed = false;
     for group in groups.elements() {
@@ -181,10 +181,10 @@ fn remove_from_shared_groups(groups: &CstArray, host: &str) -> bool {
     changed
 }
 
-/// The mark some editors put before a text's first letter.
+/// The mark that some editors put before the first character of a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Returns a text with the byte order mark of the one it was made from.
+/// Returns a text with the byte order mark of the text from which it was made.
 fn with_mark_of(before: Option<&str>, after: String) -> String {
     if before.is_some_and(|before| before.starts_with(BYTE_ORDER_MARK)) {
         format!("{BYTE_ORDER_MARK}{after}")
@@ -241,7 +241,7 @@ fn unexpected(path: &Path, what: &str, expected: &'static str) -> SettingsError 
     SettingsError::Unexpected { path: path.to_owned(), what: what.to_owned(), expected }
 }
 
-/// Returns the groups that hold nothing but handlers of ours.
+/// Returns the groups that contain only our handlers.
 fn our_groups(groups: &CstArray, host: &str) -> Vec<CstNode> {
     let is_our_group = |node: &CstNode| {
         let handlers = node.as_object().and_then(|group| group.array_value("hooks"));
@@ -262,12 +262,12 @@ fn group_commands(group: &Value) -> Vec<String> {
     handlers.into_iter().flatten().filter_map(command).collect()
 }
 
-/// Reads a node as plain JSON.
+/// Converts a node to plain JSON.
 fn to_value(node: &CstNode) -> Option<Value> {
     node.to_serde_value()
 }
 
-/// Makes a node of plain JSON.
+/// Converts plain JSON to a node.
 fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
@@ -318,8 +318,8 @@ mod tests {
         );
     }
 
-    /// Also where the text has been edited since, so that it cannot be restored from a record. Objects
-    /// on one line have line breaks then.
+    /// Also if the text has been edited since, so that it cannot be restored from a record. In that
+    /// case, objects on one line get line breaks.
     #[test]
     fn lists_are_as_they_were() {
         let theirs = r#"{"hooks": [{"type": "command", "command": "mine.sh"}]}"#;
@@ -377,7 +377,7 @@ mod tests {
     }
 
     proptest! {
-        /// Taking ours away again leaves the same settings, whatever they were.
+        /// Removing our handlers again results in the same settings, whatever they were.
         #[test]
         fn wire_and_unwire_keep_what_is_there(
             keys in proptest::collection::btree_map("[a-z]{1,6}", 0u8..100, 0..5),

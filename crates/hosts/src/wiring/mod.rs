@@ -1,5 +1,5 @@
-//! Wiring anyhook into an agent's settings: texts in, texts out. The files themselves are read and
-//! written by the command line.
+//! Wiring anyhook into an agent's settings: texts in, texts out. The command line reads and writes
+//! the files themselves.
 
 pub mod codex_trust;
 mod entry;
@@ -22,47 +22,49 @@ use anyhook_model::StateDir;
 /// Where an agent's settings are.
 #[derive(Clone, Debug)]
 pub struct SettingsScope {
-    /// The user's home.
+    /// The user's home folder.
     pub home: PathBuf,
     /// The user's `XDG_CONFIG_HOME`.
     pub config_home: PathBuf,
     /// The project, if its settings are meant and not the user's.
     pub project: Option<PathBuf>,
-    /// Which of [`crate::folder_variables`] are set, and to what.
+    /// Which of [`crate::folder_variables`] are set, and their values.
     pub variables: BTreeMap<&'static str, PathBuf>,
 }
 
 impl SettingsScope {
-    /// Returns the folder a variable names, else one in the home folder.
+    /// Returns the folder that a variable names, otherwise one in the home folder.
     pub fn folder(&self, variable: &'static str, inner: &str) -> PathBuf {
         self.variables.get(variable).cloned().unwrap_or_else(|| self.home.join(inner))
     }
 }
 
-/// The texts of settings files, by path; a file that is not there is not in it.
+/// The texts of settings files, by path; files that do not exist are absent.
 pub type SettingsTexts = BTreeMap<PathBuf, String>;
 
-/// New texts of settings files; none for a file that is to go.
+/// New texts of settings files; `None` for a file to delete.
 pub type SettingsEdits = BTreeMap<PathBuf, Option<String>>;
 
 /// How we are wired into an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WiringStatus {
-    /// The commands or files by which the agent calls us.
+    /// The commands or files with which the agent calls us.
     pub ours: Vec<String>,
-    /// Events with an entry of ours, where the agent's settings list them.
+    /// Events with one of our entries, if the agent's settings list them.
     pub events: Vec<String>,
-    /// Events without an entry of ours.
+    /// Events without one of our entries.
     pub missing: Vec<String>,
-    /// Other hooks at the same events, which run beside ours.
+    /// Other hooks at the same events, which run in addition to ours.
     pub rivals: Vec<String>,
-    /// What keeps the agent from calling us although we are wired in, and a person has to take away.
+    /// What keeps the agent from calling us although we are wired in, and has to be removed by a
+    /// person.
     pub obstacles: Vec<Obstacle>,
-    /// What keeps it from calling us, and wiring us in again puts right.
+    /// What keeps it from calling us and is fixed by wiring us in again.
     pub stale: Vec<String>,
-    /// Entries of an earlier version, by which the agent calls us: wiring us in again renews them.
+    /// Entries of an earlier version with which the agent calls us: wiring us in again updates
+    /// them.
     pub outdated: Vec<String>,
-    /// Our folders that a plugin of ours names, by their options.
+    /// Our folders that our plugin names, by their options.
     pub(crate) plugin_folders: Vec<(&'static str, PathBuf)>,
 }
 
@@ -88,7 +90,7 @@ pub struct Obstacle {
 }
 
 impl Obstacle {
-    /// A setting that switches hooks off.
+    /// Creates the obstacle of a setting that disables hooks.
     pub(crate) fn setting(setting: &str, path: &Path) -> Self {
         let path = path.display();
         Self {
@@ -98,32 +100,32 @@ impl Obstacle {
     }
 }
 
-/// Why settings cannot be changed. Nothing is.
+/// Why settings cannot be changed. In that case nothing is changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// The file cannot be read as what it should be.
+    /// The file cannot be parsed.
     #[error("`{path}` is invalid: {why}")]
     Broken {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// What is wrong, and where.
         why: String,
     },
-    /// The file holds something else where hooks belong.
+    /// The file contains something else where hooks belong.
     #[error("`{path}`: {what} is not {expected}")]
     Unexpected {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What was looked at.
+        /// The value that was examined.
         what: String,
         /// What it should be.
         expected: &'static str,
     },
 }
 
-/// The name of the program that can do everything.
+/// The name of the full program.
 pub const PROGRAM: &str = "anyhook";
-/// The name of the small program, quick to start, which answers agents and hands over the rest.
+/// The name of the small program, quick to start, which answers agents and delegates the rest.
 pub const HOOK_BINARY: &str = "anyhook-hook";
 
 /// How an agent calls us.
@@ -131,20 +133,20 @@ pub const HOOK_BINARY: &str = "anyhook-hook";
 pub struct HookInvocation {
     /// The program's path.
     pub binary: PathBuf,
-    /// The small program's path, where there is one.
+    /// The small program's path, if there is one.
     pub small: Option<PathBuf>,
     /// The folders that entries name.
     pub folders: Option<EntryFolders>,
 }
 
-/// Folders that stand in an agent's entries, so that no variable of its process moves them.
+/// Folders that are named in an agent's entries, so that no variable of its process changes them.
 #[derive(Clone, Debug)]
 pub struct EntryFolders {
-    /// The user's home.
+    /// The user's home folder.
     pub home: PathBuf,
     /// The user's level, such as `~/.config/agents`.
     pub config: PathBuf,
-    /// What is remembered, such as `~/.local/state/anyhook`.
+    /// The state folder, such as `~/.local/state/anyhook`.
     pub state: PathBuf,
 }
 
@@ -154,19 +156,19 @@ impl EntryFolders {
         [("--home", &self.home), ("--config", &self.config), ("--state", &self.state)]
     }
 
-    /// Returns the marker that a guard whose failure blocks is installed.
+    /// Returns the path of the marker that says that a guard that blocks on failure is installed.
     pub fn marker(&self) -> PathBuf {
         StateDir::new(&self.state).guarded()
     }
 
-    /// Tells whether a settings file can name them.
+    /// Returns whether a settings file can name them, which requires that they are valid text.
     fn are_texts(&self) -> bool {
         self.options().iter().all(|(_, folder)| folder.to_str().is_some())
     }
 }
 
 impl HookInvocation {
-    /// Has an agent call one program for everything.
+    /// Makes an agent call one program for everything.
     pub fn to(binary: impl Into<PathBuf>) -> Self {
         Self { binary: binary.into(), small: None, folders: None }
     }
@@ -191,7 +193,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Tells whether a letter means nothing but itself to a shell.
+/// Returns whether a character has no special meaning to a shell.
 fn is_plain(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "/._-+:=".contains(letter)
 }

@@ -15,12 +15,12 @@ pub struct JsonSettings {
     pub host: &'static str,
     /// The file.
     pub path: PathBuf,
-    /// The events at which a call that is not answered is to be refused.
+    /// The events at which an unanswered call must be refused.
     pub tool_events: &'static [&'static str],
 }
 
 impl JsonSettings {
-    /// Returns the file's text with our handlers in it.
+    /// Returns the file's text with our handlers added.
     pub fn wire(
         &self,
         texts: &SettingsTexts,
@@ -29,7 +29,7 @@ impl JsonSettings {
         json_hooks::wire(&self.path, self.text(texts), self.host, handlers)
     }
 
-    /// Takes our handlers out of the file.
+    /// Removes our handlers from the file.
     pub fn unwire(&self, texts: &SettingsTexts) -> Result<SettingsEdits, SettingsError> {
         let Some(text) = self.text(texts) else { return Ok(SettingsEdits::new()) };
         let after = json_hooks::unwire(&self.path, text, self.host)?;
@@ -40,7 +40,7 @@ impl JsonSettings {
         })
     }
 
-    /// Looks which events have a handler of ours, and what else is there.
+    /// Determines which events have one of our handlers, and what else is there.
     pub fn inspect(
         &self,
         texts: &SettingsTexts,

@@ -1,4 +1,4 @@
-//! A connection to a server: the handshake, the list of its tools, and calls.
+//! A connection to an MCP server: the handshake, the list of its tools, and calls.
 
 use std::io;
 use std::process::Command;
@@ -20,29 +20,29 @@ use super::{ServerTool, SessionLimits, ToolAnswer};
 use crate::config::{Endpoint, Server};
 use crate::error::{McpError, ServerError, ServerStep, beginning};
 
-/// No server may have more tools: a list without an end is as bad as an endless message.
+/// Maximum number of tools of a server: an endless list is as bad as an endless message.
 const MOST_TOOLS: usize = 10_000;
-/// So long a server may take to say goodbye.
+/// How long a server may take to close the session.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 type Service = RunningService<RoleClient, ClientConfig>;
 
-/// A server that answers. Many may call it at once.
+/// A server that answers. It can be called concurrently.
 ///
-/// Dropping it ends the server.
+/// Dropping it shuts down the server.
 #[derive(Debug)]
 pub struct Connection {
     service: Option<Service>,
     peer: Peer,
 }
 
-/// The other side, and what is known of it.
+/// The other side, and what is known about it.
 #[derive(Debug)]
 struct Peer {
     name: String,
     seen: TransportErrors,
     limits: SessionLimits,
-    /// None if it may take as long as it takes.
+    /// `None` if there is no time limit.
     until: Option<Instant>,
     program: Option<Program>,
 }
@@ -63,7 +63,7 @@ impl Connection {
         }
     }
 
-    /// Starts a program that is a server, and connects to it.
+    /// Starts the program of a server, and connects to it.
     pub async fn start(
         name: &str,
         command: Command,
@@ -76,7 +76,7 @@ impl Connection {
         }
     }
 
-    /// Tells whether it can still be called.
+    /// Returns whether it can still be called.
     pub fn is_alive(&self) -> bool {
         let has_ended = self.peer.program.as_ref().is_some_and(|one| one.process.has_ended());
         self.service.as_ref().is_some_and(|service| !service.is_transport_closed()) && !has_ended
@@ -100,7 +100,7 @@ impl Connection {
         }
     }
 
-    /// Calls a tool; of one that the server does not have, says so.
+    /// Calls a tool; if the server does not have it, the error says so.
     pub(super) async fn call_named(
         &self,
         tool: &str,
@@ -116,7 +116,7 @@ impl Connection {
         }
     }
 
-    /// Says goodbye, and ends the server's program with all that it has started.
+    /// Closes the session, and ends the server's program with everything that it has started.
     pub(super) async fn close(mut self) {
         if let Some(service) = self.service.take() {
             let _ = timeout(FAREWELL, service.cancel()).await;
@@ -189,7 +189,8 @@ impl Peer {
         self.within(ServerStep::Connect, Box::pin(serve(transport))).await
     }
 
-    /// Does something that the server has a part in, as long as there is time and hope.
+    /// Runs a step that involves the server, until the deadline or until no answer can come any
+    /// more.
     async fn within<T>(
         &self,
         step: ServerStep,
@@ -225,7 +226,7 @@ impl Peer {
         })
     }
 
-    /// Says how the connection ended.
+    /// Returns how the connection ended.
     async fn closed(&self, step: ServerStep) -> ServerError {
         let in_the_middle = self.seen.is_partial();
         if let Some(program) = &self.program
@@ -237,7 +238,7 @@ impl Peer {
         ServerError::Closed { step, in_the_middle }
     }
 
-    /// Looks whether a call failed because there is no such tool.
+    /// Checks whether a call failed because there is no such tool.
     async fn explained(
         &self,
         service: Option<&Service>,
@@ -256,7 +257,8 @@ impl Peer {
         }
     }
 
-    /// Makes an error of a fault; of a server that is of no more use, its last words belong to it.
+    /// Makes an error of a fault; if the server is no longer usable, the end of its standard error
+    /// is included.
     async fn error(&self, fault: ServerError) -> McpError {
         let server = self.name.clone();
         let is_over = !matches!(
@@ -277,7 +279,7 @@ impl Peer {
     }
 }
 
-/// Waits for a moment, if there is one.
+/// Sleeps until a deadline, if there is one; otherwise for ever.
 async fn sleep_until_some(until: Option<Instant>) {
     match until {
         Some(until) => sleep_until(until).await,
@@ -285,7 +287,7 @@ async fn sleep_until_some(until: Option<Instant>) {
     }
 }
 
-/// Waits for the end of a program, where there is one.
+/// Waits for a program to end, if there is one; otherwise for ever.
 async fn ended(program: Option<&Program>) {
     match program {
         Some(program) => program.process.wait().await,
@@ -293,7 +295,7 @@ async fn ended(program: Option<&Program>) {
     }
 }
 
-/// Why there is no answer, as the library says it.
+/// Why there is no answer, as the library reports it.
 enum Refusal {
     TimedOut,
     Closed,
@@ -324,7 +326,7 @@ fn refused(error: ServiceError) -> Refusal {
     }
 }
 
-/// Does the handshake, and has the library listen from then on.
+/// Performs the handshake, and lets the library listen from then on.
 async fn serve(transport: impl Transport<RoleClient> + 'static) -> Result<Service, Refusal> {
     let ourselves = ClientConfig::new(
         ClientCapabilities::default(),
@@ -383,7 +385,7 @@ fn answer(tool: &str, result: CallToolResult) -> Result<ToolAnswer, ServerError>
     Err(ServerError::ToolFailed { tool: tool.to_owned(), message })
 }
 
-/// Returns what somebody who reads text is told of a content.
+/// Returns the text representation of a content block.
 fn text_of(content: ContentBlock) -> String {
     match content {
         ContentBlock::Text(content) => content.text,

@@ -1,7 +1,7 @@
-//! Requests to a server over HTTP, one connection each: what `rmcp` makes a session of.
+//! HTTP requests to an MCP server, one connection each: the transport client of `rmcp`'s session.
 //!
 //! Its own client would bring a second TLS and forty more crates. Answers are bounded here, where
-//! they come in.
+//! they arrive.
 
 use std::collections::HashMap;
 use std::io;
@@ -30,7 +30,7 @@ use crate::error::{ServerError, beginning};
 const SESSION: &str = "mcp-session-id";
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
-/// So much of the body of a refusal is read.
+/// Maximum number of bytes that are read from the body of a refusal.
 const REFUSAL: usize = 4096;
 
 /// A client for one server.
@@ -48,7 +48,8 @@ struct HttpState {
     seen: TransportErrors,
 }
 
-/// What went wrong is kept in [`TransportErrors`]; the library only needs to know that it did.
+/// What went wrong is kept in [`TransportErrors`]; the library only needs to know that something
+/// did.
 #[derive(Debug, thiserror::Error)]
 #[error("the request failed")]
 pub(super) struct Failed;
@@ -115,7 +116,7 @@ impl HttpClient {
         let closed = |error: hyper::Error| ServerError::Unreachable(with_cause(&error));
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(transport)).await.map_err(closed)?;
-        // What goes wrong with it is told to whoever waits for the answer.
+        // Its errors are reported to the caller that waits for the answer.
         tokio::spawn(connection);
         sender.send_request(request).await.map_err(closed)
     }
@@ -149,7 +150,7 @@ impl StreamableHttpClient for HttpClient {
         let (kind, session) = (header("content-type").unwrap_or_default(), header(SESSION));
         let longest = self.shared.longest;
         if !status.is_success() {
-            // Of a body that is too long, or breaks off, the beginning will do.
+            // If a body is too long or breaks off, the beginning is enough.
             let mut body = Vec::new();
             let mut incoming = response.into_body();
             while body.len() < REFUSAL
@@ -170,7 +171,7 @@ impl StreamableHttpClient for HttpClient {
         let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
         match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
             Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
-            // Nobody waits for an answer to a notification.
+            // No one waits for an answer to a notification.
             Err(_) if !is_request => Ok(StreamableHttpPostResponse::Accepted),
             Err(_) => Err(self.failed(ServerError::Garbage(beginning(&body)))),
         }
@@ -183,12 +184,12 @@ impl StreamableHttpClient for HttpClient {
         _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Failure> {
-        // A server that does not let sessions be deleted keeps it.
+        // A server that does not allow sessions to be deleted keeps it.
         let sent = self.send(Method::DELETE, String::new(), Some(session), headers).await;
         sent.map(drop).map_err(|_| StreamableHttpError::Client(Failed))
     }
 
-    /// Answers come with the request; what a server says unasked, nobody here would hear.
+    /// Answers come with the request; unsolicited messages of a server have no reader here.
     async fn get_stream(
         &self,
         _: Arc<str>,
@@ -203,7 +204,7 @@ impl StreamableHttpClient for HttpClient {
 
 type BoxedEvents = Pin<Box<dyn Stream<Item = Result<Sse, sse_stream::Error>> + Send>>;
 
-/// A body of a bounded length: more is an error before it is in memory.
+/// A body of bounded length: more is an error before it is in memory.
 #[derive(Debug)]
 struct Bounded {
     body: Incoming,
@@ -261,7 +262,7 @@ async fn next<B: Body + Unpin>(body: &mut B) -> Option<Result<Frame<B::Data>, B:
     std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await
 }
 
-/// Events, with a note of those that are no message.
+/// Events; those that are not a message are recorded.
 struct Events {
     events: SseStream<Bounded>,
     seen: TransportErrors,

@@ -1,4 +1,4 @@
-//! Answers to requests that nobody made.
+//! Detects answers to requests that were never made.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use rmcp::transport::Transport;
 use super::transport_errors::TransportErrors;
 use crate::error::ServerError;
 
-/// A transport that looks at the ids of what goes through it.
+/// A transport that checks the ids of the messages that pass through it.
 #[derive(Debug)]
 pub(super) struct IdMatcher<T> {
     inner: T,

@@ -18,7 +18,8 @@ use crate::error::{ServerError, beginning};
 pub(super) struct LineTransport {
     input: Arc<Mutex<Option<ChildStdin>>>,
     output: BufReader<ChildStdout>,
-    /// What has come of the next line. Kept here: waiting for the rest may be interrupted.
+    /// The part of the next line received so far. Kept here: waiting for the rest may be
+    /// interrupted.
     line: Vec<u8>,
     longest: usize,
     seen: TransportErrors,
@@ -35,7 +36,7 @@ impl LineTransport {
         Self { input, output: BufReader::new(output), line: Vec::new(), longest, seen }
     }
 
-    /// Reads until `line` is whole. Returns `false` if there will be no more.
+    /// Reads until `line` is complete. Returns `false` at the end of the input.
     async fn complete_line(&mut self) -> bool {
         loop {
             let piece = match self.output.fill_buf().await {
@@ -50,7 +51,7 @@ impl LineTransport {
                 return false;
             }
             if self.line.capacity() < self.line.len() + piece.len() {
-                // Doubling, but never beyond what a line may have.
+                // Doubling, but never beyond the maximum length of a line.
                 let wanted = (self.line.len() * 2).max(piece.len()).min(self.longest);
                 self.line.reserve_exact(wanted.saturating_sub(self.line.len()).max(piece.len()));
             }

@@ -1,4 +1,5 @@
-//! The program of a server: started with a mark, and ended with all that it has started.
+//! The process of an MCP server: started with a mark, and ended with everything that it has
+//! started.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -18,29 +19,29 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-/// So much of what a server says on its standard error is kept.
+/// Maximum number of bytes of a server's standard error that are kept.
 const LAST_WORDS: usize = 4096;
-/// The end of its input is a server's sign to end; it has so long to heed it.
+/// A server should end when its input is closed; it has this long to do so.
 const FAREWELL: Duration = Duration::from_millis(300);
-/// How long it has to end when it is asked to.
+/// How long it has to end after it is asked to.
 const SHUTDOWN_GRACE: ShutdownGrace = ShutdownGrace {
     grace: Duration::from_millis(300),
     insist: Duration::from_secs(2),
     look_every: Duration::from_millis(5),
 };
 
-/// How the program of a server is ended.
+/// How the program of a server is shut down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShutdownMode {
-    /// It is asked, has a little time, and is killed then. Blocks meanwhile: for a program that does
-    /// nothing else.
+    /// It is asked to end, has a short grace period, and is killed after that. Blocks meanwhile:
+    /// for a program that does nothing else.
     #[default]
     Asked,
-    /// It is killed. Does not block: for use inside a runtime that others use, too.
+    /// It is killed. Does not block: for use inside a runtime that is shared with others.
     AtOnce,
 }
 
-/// A running program. Dropping it ends it, and what it has started.
+/// A running program. Dropping it ends it, and everything that it has started.
 #[derive(Debug)]
 pub(super) struct ServerProcess {
     program: Arc<Program>,
@@ -51,12 +52,12 @@ pub(super) struct ServerProcess {
 
 #[derive(Debug)]
 struct Program {
-    /// `None` as soon as it is off the list of processes.
+    /// `None` as soon as it has been reaped.
     child: Mutex<Option<Child>>,
     family: RunFamily,
 }
 
-/// What we say to it and hear from it.
+/// Its standard input and output.
 #[derive(Debug)]
 pub(super) struct Pipes {
     pub(super) input: ChildStdin,
@@ -65,7 +66,7 @@ pub(super) struct Pipes {
 }
 
 impl ServerProcess {
-    /// Starts a program. Blocks, and must be called where a runtime is.
+    /// Starts a program. Blocks, and must be called within a runtime.
     pub(super) fn start(mut command: Command, ending: ShutdownMode) -> io::Result<(Self, Pipes)> {
         let mark = anyhook_engine::new_id().to_string();
         let mut child = command
@@ -80,7 +81,7 @@ impl ServerProcess {
         let family = RunFamily { leader, mark, strangers: None, earlier: Vec::new() };
         let program = Arc::new(Program { child: Mutex::new(Some(child)), family });
         let (sender, ended) = watch::channel(None);
-        // From here on, every way out ends it.
+        // From here on, every return path ends it.
         let process = Self { program: program.clone(), ended, ending };
         let reaper = std::thread::Builder::new().name("mcp-server".to_owned());
         if let Err(error) = reaper.spawn(move || program.reap(ending, &sender)) {
@@ -101,16 +102,17 @@ impl ServerProcess {
         Ok((process, pipes))
     }
 
-    /// Tells whether it has ended.
+    /// Returns whether it has ended.
     pub(super) fn has_ended(&self) -> bool {
         lock(&self.program.child).is_none()
     }
 
-    /// Waits for its end, and a little longer for what it said before.
+    /// Waits until it ends, and a little longer for its remaining output.
     ///
-    /// The end of its output does not tell: what it has started may hold the other end.
+    /// The end of its output is not a sign of its end: processes that it started may hold the other
+    /// end.
     pub(super) async fn wait(&self) {
-        // The reaper tells before it goes.
+        // The reaper reports before it exits.
         let _ = self.ended.clone().wait_for(Option::is_some).await;
         tokio::time::sleep(FAREWELL).await;
     }
@@ -122,13 +124,13 @@ impl ServerProcess {
         ended.ok()?.ok()?.clone()
     }
 
-    /// Ends it with its family.
+    /// Ends it with all its descendants.
     pub(super) fn end(&self) {
         match self.ending {
             ShutdownMode::Asked => {
                 end_family(&self.program.family, SHUTDOWN_GRACE, || self.has_ended());
             }
-            // No other process can have its number before it is off the list. The reaper ends those
+            // No other process can have its id before it is reaped. The reaper ends the processes
             // that have left its group.
             ShutdownMode::AtOnce if !self.has_ended() => {
                 let _ = kill_process_group(self.program.family.leader, Signal::KILL);
@@ -145,8 +147,7 @@ impl Drop for ServerProcess {
 }
 
 impl Program {
-    /// Waits for the end of the program, and takes it off the list of processes: with or without a
-    /// runtime.
+    /// Waits until the program ends, and reaps it: with or without a runtime.
     fn reap(&self, ending: ShutdownMode, told: &watch::Sender<Option<String>>) {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let ended = loop {
@@ -155,7 +156,7 @@ impl Program {
                 ended => break ended.ok().flatten(),
             }
         };
-        // Told before it is off the list: that takes longer if it has left processes behind.
+        // Reported before it is reaped: that takes longer if it has left processes behind.
         told.send_replace(Some(ended.as_ref().map_or_else(|| UNKNOWN.to_owned(), how)));
         if ending == ShutdownMode::AtOnce {
             poll_until(Instant::now() + SHUTDOWN_GRACE.insist, SHUTDOWN_GRACE.look_every, || {
@@ -169,7 +170,7 @@ impl Program {
     }
 }
 
-/// How a process ended of which the system does not tell.
+/// How a process ended if the system does not report it.
 const UNKNOWN: &str = "for an unknown reason";
 
 fn how(status: &WaitIdStatus) -> String {
@@ -180,8 +181,7 @@ fn how(status: &WaitIdStatus) -> String {
     }
 }
 
-/// The end of what a server says on its standard error; read on and on, so that it never waits for
-/// us.
+/// The end of a server's standard error; read continuously, so that the server never blocks on it.
 #[derive(Debug)]
 pub(super) struct StderrTail {
     kept: Arc<Mutex<Vec<u8>>>,
@@ -207,13 +207,13 @@ impl StderrTail {
         Self { kept, done, reader: reader.abort_handle() }
     }
 
-    /// Returns the last words of a server that has ended, if it had any.
+    /// Returns the last output of a server that has ended, if there is any.
     pub(super) async fn hear(&self) -> Option<String> {
-        // What it said before it ended may still be on its way.
+        // Output from before it ended may not have arrived yet.
         let mut done = self.done.clone();
         let _ = tokio::time::timeout(FAREWELL, done.wait_for(|done| *done)).await;
         let text = String::from_utf8_lossy(&lock(&self.kept)).into_owned();
-        // Colours and the like would trick a terminal.
+        // Escape sequences could manipulate a terminal.
         let tricks = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
         let text = text.replace(tricks, " ").trim().to_owned();
         (!text.is_empty()).then_some(text)
@@ -227,6 +227,6 @@ impl Drop for StderrTail {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that holds it can panic half-way.
+    // No code that holds it can panic in between.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

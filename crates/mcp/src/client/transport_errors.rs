@@ -1,7 +1,7 @@
-//! What a transport has seen go wrong, told to all who wait for an answer.
+//! Errors that a transport has seen, reported to every caller that waits for an answer.
 //!
-//! The protocol's library lets a strange message pass and goes on waiting. We would rather say
-//! what came.
+//! The protocol's library ignores an invalid message and continues to wait. We prefer to report
+//! what was received.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use crate::error::ServerError;
 
-/// Shared by a transport and those who wait.
+/// Shared by a transport and the waiting callers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TransportErrors {
     shared: Arc<SharedErrors>,
@@ -23,56 +23,57 @@ struct SharedErrors {
 
 #[derive(Debug, Default)]
 struct FirstErrors {
-    /// No answer can come any more.
+    /// No answer can arrive any more.
     is_over: bool,
     /// Why not, if that is known.
     fatal: Option<ServerError>,
-    /// Part of a message has come.
+    /// Part of a message has arrived.
     is_partial: bool,
-    /// No message, but the answer may still come: servers print all sorts of things.
+    /// Something that is not a message, but the answer may still arrive: servers print all sorts of
+    /// things.
     noise: Option<String>,
 }
 
 impl TransportErrors {
-    /// Notes what makes an answer impossible; the first counts.
+    /// Records what makes an answer impossible; the first one counts.
     pub(super) fn fatal(&self, fault: ServerError) {
         self.lock().fatal.get_or_insert(fault);
         self.ended();
     }
 
-    /// Notes that nothing more comes.
+    /// Records that nothing more will arrive.
     pub(super) fn ended(&self) {
         self.lock().is_over = true;
         self.shared.fatal.notify_waiters();
     }
 
-    /// Notes whether part of a message has come.
+    /// Records whether part of a message has arrived.
     pub(super) fn partial(&self, is_partial: bool) {
         self.lock().is_partial = is_partial;
     }
 
-    /// Notes what is no message.
+    /// Records something that is not a message.
     pub(super) fn noise(&self, text: String) {
         self.lock().noise = Some(text);
     }
 
     /// Waits for something fatal, or for the end.
     pub(super) async fn wait(&self) {
-        // Made before looking, it is told from here on.
+        // Created before checking, so that no notification is missed.
         let notified = self.shared.fatal.notified();
         if !self.lock().is_over {
             notified.await;
         }
     }
 
-    /// Takes what is known; over HTTP the next request may do better.
+    /// Takes the recorded error; over HTTP the next request may succeed.
     pub(super) fn take_fatal(&self) -> Option<ServerError> {
         let mut kept = self.lock();
         kept.is_over = false;
         kept.fatal.take()
     }
 
-    /// Tells whether part of a message has come, and not the rest.
+    /// Returns whether part of a message has arrived, but not the rest.
     pub(super) fn is_partial(&self) -> bool {
         self.lock().is_partial
     }
@@ -82,7 +83,7 @@ impl TransportErrors {
     }
 
     fn lock(&self) -> MutexGuard<'_, FirstErrors> {
-        // Nothing that holds it can panic half-way.
+        // No code that holds it can panic in between.
         self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,12 +1,12 @@
-//! `${NAME}` and `${NAME:-default}` in values.
+//! Expands `${NAME}` and `${NAME:-default}` in values.
 
-/// Why a value cannot be filled in.
+/// Why a value cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpandError {
     /// A variable is not set, and has no default.
     #[error("the variable `{0}` is not set")]
     NotSet(String),
-    /// What stands between the braces is no name.
+    /// The text between the braces is not a name.
     #[error("`${{{0}}}` is not a valid variable")]
     NoName(String),
     /// A brace is missing.
@@ -26,8 +26,8 @@ impl ExpandError {
     }
 }
 
-/// Fills in the variables of a value. As in a shell, an empty variable takes the default, too;
-/// what is filled in is not looked at again.
+/// Expands the variables of a value. As in a shell, an empty variable also takes the default; the
+/// result is not expanded again.
 pub fn expand(raw: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, ExpandError> {
     let mut filled = String::with_capacity(raw.len());
     let mut rest = raw;

@@ -1,4 +1,4 @@
-//! From the text of a file to its servers.
+//! Parses the text of a configuration file into its servers.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{Config, ConfigError, ConfigNote, ConfigText, ServerDefinition, Trans
 const STDIO: &[&str] = &["command", "args", "env", "cwd", "type"];
 const HTTP: &[&str] = &["url", "headers", "type"];
 
-/// Comments and commas at an end, as people write them; no other liberties.
+/// Allows comments and trailing commas, as people write them; no other extensions.
 fn options() -> ParseOptions {
     ParseOptions {
         allow_comments: true,
@@ -31,7 +31,7 @@ fn options() -> ParseOptions {
 }
 
 pub(super) fn read(file: &str, text: &str) -> Result<Config, ConfigError> {
-    // Editors of some systems begin a file with this mark.
+    // Some editors begin a file with a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let reader = ConfigReader { file, text };
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options()).map_err(|error| {
@@ -42,7 +42,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Config, ConfigError> {
         )
     })?;
     let mut config = Config::default();
-    // An empty file says nothing.
+    // An empty file defines nothing.
     let Some(root) = parsed.value else { return Ok(config) };
     let form = "write `{ \"mcpServers\": { \"NAME\": { \"command\": \"…\" } } }`";
     let root = reader.object(&root, "the file", form)?;
@@ -187,7 +187,7 @@ impl ConfigReader<'_> {
         let text = self.text(&property.value, &format!("`type` of {whose}"))?;
         match text.raw.as_str() {
             "stdio" => Ok(TransportKind::Stdio),
-            // Three spellings of one thing are about.
+            // Three spellings of the same transport are in use.
             "http" | "streamable-http" | "streamableHttp" => Ok(TransportKind::Http),
             "sse" => Err(self.error(
                 property.value.range(),

@@ -156,7 +156,7 @@ proptest! {
         let _ = Config::read(FILE, &text);
     }
 
-    /// Without `${` a text stays as it is; a filled-in value is not looked at again.
+    /// A text without `${` stays as it is; an expanded value is not expanded again.
     #[test]
     fn only_variables_are_filled_in(before in "[^$]{0,20}", value in ".{0,20}", after in "[^$]{0,20}") {
         let lookup = |_: &str| Some(value.clone());

@@ -1,32 +1,32 @@
-//! What words mean at the beginning of a command.
+//! Classifies the first word of a command.
 
 /// What a command's name says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandName {
     /// Fetches from a network.
     Download,
-    /// Executes what comes in, whatever its arguments are.
+    /// Executes its input, whatever its arguments are.
     Shell,
-    /// Executes what comes in, unless its arguments say what else.
+    /// Executes its input, unless its arguments say otherwise.
     Interpreter,
-    /// Executes what its arguments hold.
+    /// Executes its arguments.
     Evaluator,
     /// `rm`.
     Remove,
     /// `sudo`.
     Sudo,
-    /// Starts another command, which stands among its own first arguments.
+    /// Starts another command, which is among its first arguments.
     Wrapper,
     /// Starts another command somewhere else; it may be any of its arguments.
     Carrier,
-    /// A word of the shell's own, before a command.
+    /// A keyword of the shell before a command.
     Keyword,
     /// Anything else.
     Other,
 }
 
 impl CommandName {
-    /// Tells the name of a command, with or without its path.
+    /// Classifies the name of a command, with or without its path.
     pub fn of(word: &str) -> Self {
         match word.rsplit('/').next().unwrap_or(word) {
             "curl" | "wget" => Self::Download,
@@ -47,13 +47,13 @@ impl CommandName {
     }
 }
 
-/// Tells interpreters, with or without a version.
+/// Returns whether a name is an interpreter, with or without a version.
 fn is_interpreter(name: &str) -> bool {
     let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
     ["python", "perl", "ruby", "node"].contains(&name)
 }
 
-/// Tells whether an interpreter's argument names its program, so that its input is only data.
+/// Returns whether an interpreter's argument names its program, so that its input is only data.
 pub fn names_program(argument: &str) -> bool {
     match argument.strip_prefix('-') {
         None => argument != "/dev/stdin",
@@ -64,7 +64,7 @@ pub fn names_program(argument: &str) -> bool {
     }
 }
 
-/// Tells what only stands before a command: flags, assignments, numbers and durations.
+/// Returns whether a word only precedes a command: flags, assignments, numbers and durations.
 pub fn is_preliminary(word: &str) -> bool {
     is_assignment(word) || word.starts_with(|letter: char| letter == '-' || letter.is_ascii_digit())
 }
@@ -76,7 +76,7 @@ pub fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// Tells what an argument of `curl` looks like, and a word of prose does not.
+/// Returns whether a word looks like an argument of `curl`, unlike a word of prose.
 pub fn looks_fetchable(word: &str) -> bool {
     word.contains("://")
         || (word.starts_with('-') && word.len() > 1)
@@ -84,8 +84,8 @@ pub fn looks_fetchable(word: &str) -> bool {
         || word.trim_end_matches(['.', ',', ':']).contains(['.', '/', ':'])
 }
 
-/// Tells a function of a programming language that starts a command, by what stands before its
-/// bracket.
+/// Returns whether a function of a programming language starts a command, given the text before its
+/// parenthesis.
 pub fn starts_commands(function: &str) -> bool {
     let name = function.rsplit(['.', ':', '>']).next().unwrap_or(function);
     matches!(
@@ -108,10 +108,10 @@ pub fn starts_commands(function: &str) -> bool {
     )
 }
 
-/// Tells which of `rm`'s two flags an argument sets: recursive, force.
+/// Returns which of `rm`'s two flags an argument sets: recursive, force.
 pub fn removal_flags(argument: &str) -> (bool, bool) {
     match argument.strip_prefix("--") {
-        // GNU takes every beginning of a long flag.
+        // GNU accepts every prefix of a long flag.
         Some(long) => (is_beginning(long, "recursive"), is_beginning(long, "force")),
         None => match argument.strip_prefix('-') {
             Some(flags) => (flags.contains(['r', 'R']), flags.contains('f')),

@@ -1,6 +1,6 @@
-//! One pass over a text, word by word, as a shell would take it apart.
+//! Scans a text in one pass, word by word, splitting it as a shell would.
 //!
-//! Quotes do not hide anything: what is in them may be a command for somebody else.
+//! Quotes do not hide anything: their content may be a command for another program.
 
 use super::Danger;
 use super::command_names::{
@@ -8,14 +8,14 @@ use super::command_names::{
     starts_commands,
 };
 
-/// Returns the dangers in a text, each once, with the byte where its command begins.
+/// Returns the dangers in a text, each at most once, with the byte where its command begins.
 pub fn scan(text: &str) -> Vec<(Danger, usize)> {
     let mut scanner = Scanner::default();
     let mut letters = text.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {
         match letter {
             '\\' => match letters.next() {
-                // The line goes on.
+                // The line continues.
                 Some((_, '\n')) => scanner.end_word(),
                 Some((_, '\r')) if letters.peek().is_some_and(|(_, next)| *next == '\n') => {
                     letters.next();
@@ -93,7 +93,7 @@ struct ScannedCommand {
     /// It holds the word `curl`, perhaps only in prose.
     speaks_of_download: bool,
     downloads: bool,
-    /// It began in the quotes of another command, and reads nobody's output.
+    /// It began in the quotes of another command, and reads no output of a pipe.
     is_quoted: bool,
     /// It starts other commands, which may be in quotes.
     starts_others: bool,
@@ -101,25 +101,25 @@ struct ScannedCommand {
     announced: bool,
 }
 
-/// What is between two brackets.
+/// The text between two brackets.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is seen by itself")]
 struct Frame {
     command: ScannedCommand,
     /// A download flows into the current command.
     piped: bool,
-    /// A command in here downloads, so what comes out of the brackets is a download.
+    /// A command in here downloads, so the output of the brackets is a download.
     downloads: bool,
-    /// What comes out of the brackets is executed.
+    /// The output of the brackets is executed.
     is_executed: bool,
-    /// The line before was a download: a pipe at the beginning of this one would take it up.
+    /// The line before was a download: a pipe at the beginning of this one would continue it.
     after_download: bool,
     /// The line began with a pipe: a row of a table.
     is_row: bool,
     in_ticks: bool,
 }
 
-/// Brackets that are nested deeper only separate.
+/// Brackets that are nested deeper only act as separators.
 const DEEPEST: usize = 1000;
 
 #[derive(Debug, Default)]
@@ -133,10 +133,10 @@ struct Scanner {
     /// The word so far, without quotes and backslashes.
     word: String,
     word_start: usize,
-    /// How many quotes it has, and before which of its bytes the last one stood.
+    /// The number of quotes in it, and before which of its bytes the last one was.
     quotes: usize,
     last_quote: usize,
-    /// It holds `://` since then.
+    /// It contains `://` since then.
     has_address: bool,
 }
 
@@ -156,7 +156,7 @@ impl Scanner {
         }
     }
 
-    /// Tells whether we are in an address in quotes, where a shell's letters mean nothing.
+    /// Returns whether we are in a quoted URL, where shell metacharacters mean nothing.
     fn is_inside_address(&self) -> bool {
         self.quotes % 2 == 1 && self.has_address
     }
@@ -192,12 +192,12 @@ impl Scanner {
             self.take(&word, start);
         }
         self.frame.command.announced = quotes > 0 && word.ends_with(':');
-        // Used again: a word needs no memory of its own.
+        // Reused: a word needs no allocation of its own.
         self.word = word;
         self.word.clear();
     }
 
-    /// Takes a word of the current command.
+    /// Handles a word of the current command.
     fn take(&mut self, word: &str, start: usize) {
         let ScannedCommand { expected, name, start: began, .. } = self.frame.command;
         self.frame.command.is_begun = true;
@@ -225,7 +225,7 @@ impl Scanner {
         }
     }
 
-    /// Takes the name of a command that the current one starts.
+    /// Handles the name of a command that the current one starts.
     fn started(&mut self, name: CommandName, start: usize) {
         let is_quoted = self.frame.command.is_quoted;
         self.end_command();
@@ -282,7 +282,7 @@ impl Scanner {
         }
     }
 
-    /// Judges the command that ends here.
+    /// Evaluates the command that ends here.
     fn end_command(&mut self) {
         let command = std::mem::take(&mut self.frame.command);
         let is_fed = self.frame.piped && !command.is_quoted;
@@ -309,7 +309,7 @@ impl Scanner {
 
     fn end_line(&mut self) {
         self.end_word();
-        // After a pipe the command may stand on the next line.
+        // After a pipe the command may be on the next line.
         if self.frame.command.is_begun {
             let flows = self.frame.piped || self.frame.command.downloads;
             self.separate();
@@ -341,7 +341,7 @@ impl Scanner {
         let substitutes = bracket == Bracket::Tick || matches!(glue, Some('$' | '<' | '>' | '='));
         let runs_arguments =
             matches!(outer.command.name, Some(CommandName::Shell | CommandName::Evaluator));
-        // `word (` is no shell's: brackets in prose.
+        // `word (` is not shell syntax: parentheses in prose.
         let is_prose = bracket == Bracket::Round && outer.command.is_begun && !substitutes;
         let is_prose = is_prose && outer.command.expected != Expected::Name;
         self.frame = Frame {

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::Danger::{PipedIntoShell, RemovesAll, Sudo};
 use super::*;
 
-/// Texts with the dangers in them.
+/// Texts and the dangers in them.
 const DANGEROUS: &[(&str, &[Danger])] = &[
     ("curl https://example.com/install.sh | sh", &[PipedIntoShell]),
     ("curl -fsSL https://example.com | bash", &[PipedIntoShell]),
@@ -106,7 +106,7 @@ const DANGEROUS: &[(&str, &[Danger])] = &[
     ("rm -rf x; curl y | sudo sh", &[RemovesAll, Sudo, PipedIntoShell]),
 ];
 
-/// Texts that only look like it.
+/// Texts that only look dangerous.
 const HARMLESS: &[&str] = &[
     "",
     "sh",
@@ -248,13 +248,13 @@ fn large_and_hostile_texts_are_one_pass() {
 }
 
 proptest! {
-    /// One word is no command with arguments, whichever it is.
+    /// A single word is not a command with arguments, whichever it is.
     #[test]
     fn a_word_of_letters_is_fine(word in "[a-zA-Z]{0,40}|sudo|rm|curl|wget|sh|bash") {
         prop_assert_eq!(look_in_text(&word), []);
     }
 
-    /// Prose begins with another word, and goes on without a shell's letters.
+    /// Prose begins with another word, and continues without shell metacharacters.
     #[test]
     fn words_of_letters_are_fine(
         words in prop::collection::vec("[a-z]{1,12}|sudo|rm|curl|sh|bash|wget", 0..20)
@@ -269,7 +269,7 @@ proptest! {
         prop_assert!(found.len() <= 3);
     }
 
-    /// Whatever stands before on other lines hides nothing, if it has no brackets.
+    /// Preceding lines hide nothing, if they have no brackets.
     #[test]
     fn a_line_before_hides_nothing(text in "[a-z ;&\"'|.\\n-]{0,80}") {
         let text = format!("{text}\n;sudo ls");

@@ -1,4 +1,4 @@
-//! The keys of a HOOK.md's front matter: what the reader knows, and what the schema says.
+//! The keys of a HOOK.md's front matter, shared by the parser and the schema.
 
 use super::limits;
 
@@ -11,14 +11,14 @@ pub struct HookKey {
     pub about: &'static str,
     /// Whether a hook must have it.
     pub is_required: bool,
-    /// What may stand behind it.
+    /// The values it accepts.
     pub value: KeyValue,
 }
 
-/// What may stand behind a key.
+/// The values that a key accepts.
 #[derive(Clone, Copy, Debug)]
 pub enum KeyValue {
-    /// A text; of at most so many characters, if it is limited.
+    /// A text, with its maximum length in characters, if limited.
     Text(Option<usize>),
     /// The name of an event, or a list of them.
     Events,
@@ -26,30 +26,30 @@ pub enum KeyValue {
     Number(NumberRange),
     /// One of these words.
     Words(&'static [KeyWord]),
-    /// `true` or `false`; `false` if it is absent.
+    /// `true` or `false`; `false` if absent.
     Flag,
-    /// A text, or a list of texts, each of this form if one is given.
+    /// A text, or a list of texts, each matching this pattern if one is given.
     Texts(Option<&'static str>),
     /// An object with these keys.
     Object(&'static [HookKey]),
-    /// An object with keys of the author's own.
+    /// An object with keys of the author's choice.
     OwnObject,
     /// Anything.
     Any,
 }
 
-/// The numbers that a key takes.
+/// The numbers that a key accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct NumberRange {
     /// The lowest.
     pub least: u64,
     /// The highest.
     pub most: u64,
-    /// The number that counts if none is given.
+    /// The number that applies if none is given.
     pub default: u64,
 }
 
-/// A word that a key takes.
+/// A word that a key accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyWord {
     /// The word.
@@ -73,20 +73,20 @@ pub const TIMEOUT: NumberRange = NumberRange {
     default: limits::TIMEOUT_DEFAULT,
 };
 
-/// A hook's place in the order.
+/// A hook's priority.
 pub const PRIORITY: NumberRange = NumberRange {
     least: 0,
     most: limits::PRIORITY_MAX as u64,
     default: limits::PRIORITY_DEFAULT as u64,
 };
 
-/// What a hook's failure means; the first is the default.
+/// The effect of a hook's failure; the first is the default.
 pub const ON_FAILURE: &[KeyWord; 2] = &[
     KeyWord { word: "allow", about: "The operation continues, with a warning in the journal." },
     KeyWord { word: "block", about: "The operation is blocked." },
 ];
 
-/// Whether a hook's decision counts; the first is the default.
+/// Whether a hook's decision is enforced; the first is the default.
 pub const MODE: &[KeyWord; 2] = &[
     KeyWord { word: "enforce", about: "The decision is enforced." },
     KeyWord {
@@ -95,7 +95,7 @@ pub const MODE: &[KeyWord; 2] = &[
     },
 ];
 
-/// What plain text on a hook's standard output is; the first is the default.
+/// How plain text on a hook's standard output is used; the first is the default.
 pub const STDOUT: &[KeyWord; 2] = &[
     KeyWord { word: "log", about: "A note for the journal." },
     KeyWord { word: "context", about: "Context for the model." },
@@ -153,7 +153,8 @@ mod tests {
     use super::*;
     use crate::hook::{FailMode, Mode, StdoutUse};
 
-    /// The words of a key are those that the type knows, and the first is its default.
+    /// Checks that the words of a key are those that the type knows, and that the first is its
+    /// default.
     fn are_of<Type: DeserializeOwned + Default + PartialEq + std::fmt::Debug>(words: &[KeyWord]) {
         for (index, KeyWord { word, .. }) in words.iter().enumerate() {
             let read: Type = serde_json::from_value((*word).into()).unwrap();

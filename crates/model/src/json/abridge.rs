@@ -1,8 +1,8 @@
-//! A payload with the beginnings of what is large in it, and where the rest is.
+//! Abridges a JSON payload: keeps the beginnings of large values, and where the rest is.
 //!
-//! Most events concern no hook, and a tree of ten megabytes takes two hundred. A host names the
-//! values that its `decode` only passes on; of each of these the beginning is enough to tell what the
-//! event is, and the rest is searched as it stands, without a tree.
+//! Most events concern no hook, and the tree of a payload of ten megabytes takes two hundred. A
+//! host names the values that its `decode` only passes on; the beginning of each of them is enough
+//! to determine what the event is, and the rest is searched as text, without a tree.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::lexer::{Escape, unescape};
 use super::tokens::{Token, TokenKind, Tokens, Unsupported};
 
-/// A value that a host passes on without looking into it.
+/// A value that a host passes on without examining it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpaqueField {
     /// The names of the members that lead to it, from the outermost.
@@ -22,55 +22,57 @@ pub struct OpaqueField {
 /// What a value becomes in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldRole {
-    /// The input of the tool call: matchers search it, and the call is known by it.
+    /// The input of the tool call: matchers search it, and it identifies the call.
     Input,
-    /// The input in the host's own words: matchers search it.
+    /// The input in the host's own form: matchers search it.
     NativeInput,
     /// Something that only a hook's process reads.
     Other,
 }
 
-/// A text with the beginnings of what is large in it.
+/// A JSON text in which large values are abridged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abridged<'text> {
-    /// The text: JSON of the same shape, as far as it goes.
+    /// The text: JSON of the same structure, as far as it goes.
     pub text: String,
-    /// What was left out, in order.
+    /// What was omitted, in order.
     pub cuts: Vec<Cut<'text>>,
 }
 
-/// What was left out in one place.
+/// What was omitted in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut<'text> {
-    /// What the value it was a part of becomes.
+    /// The role of the value it was a part of.
     pub role: FieldRole,
-    /// All that was left out as it was written, escapes and all; a string that was cut is here from
-    /// its first letter.
+    /// Everything that was omitted, as written, including escapes; a string that was cut is
+    /// contained here from its first character.
     pub raw: &'text str,
-    /// What was kept of a string that is such a value, or a member of one.
+    /// The part that was kept of a string that is such a value, or a member of one.
     head: Option<&'text str>,
-    /// How many bytes were left out: of such a string's text, else as written.
+    /// How many bytes were omitted: of the string's text if it is such a string, otherwise as
+    /// written.
     pub bytes: usize,
 }
 
 impl<'text> Cut<'text> {
-    /// Returns the text of what was left out, escapes resolved. Every value in it stands in it as it
-    /// is, and between them what JSON puts there.
+    /// Returns the text of what was omitted, with escapes resolved. It contains every value
+    /// unchanged, with JSON syntax between them.
     pub fn text(&self) -> Cow<'text, str> {
         unescape(self.raw)
     }
 
-    /// Returns what was kept of the string that was cut; nothing if it was more than one string.
+    /// Returns the part that was kept of the string that was cut; `None` if it was more than one
+    /// string.
     pub fn head(&self) -> Option<Cow<'text, str>> {
         self.head.map(unescape)
     }
 }
 
-/// Keeps more than `keep` bytes of the values' text of each member of what is passed on, and at least
-/// eight times as much of all its members; copies everything else.
+/// Keeps more than `keep` bytes of the text of each member of an opaque value, and at least eight
+/// times as much of all its members; copies everything else.
 ///
-/// What is kept of a value that was cut has more than `keep` bytes of text, and is its beginning.
-/// Returns `None` for what is not plain JSON: see [`super::read`].
+/// The part that is kept of a value that was cut is its beginning, and has more than `keep` bytes
+/// of text. Returns `None` for anything that is not plain JSON: see [`super::read`].
 pub fn abridge<'text>(
     text: &'text str,
     opaque_fields: &[OpaqueField],
@@ -93,14 +95,14 @@ struct Abridger<'text> {
     text: &'text str,
     tokens: Tokens<'text>,
     keep: usize,
-    /// Up to here the text is copied, or left out.
+    /// The position up to which the text has been copied or omitted.
     done: usize,
     abridged: Abridged<'text>,
 }
 
 impl Abridger<'_> {
     fn run(&mut self, opaque_fields: &[OpaqueField]) -> Result<(), Unsupported> {
-        // For each open container, the name of the member we are at; of an array there is none.
+        // For each open container, the name of the current member; empty for an array.
         let mut path: Vec<&str> = Vec::new();
         while let Some(token) = self.tokens.next()? {
             match token.kind {
@@ -125,7 +127,7 @@ impl Abridger<'_> {
         Ok(())
     }
 
-    /// Goes over a value that is passed on, and begins with that token.
+    /// Processes an opaque value that starts with the given token.
     fn opaque_fields(&mut self, first: Token, role: FieldRole) -> Result<(), Unsupported> {
         if first.kind != TokenKind::OpenObject {
             return self.member(first, role).map(drop);
@@ -152,7 +154,7 @@ impl Abridger<'_> {
         }
     }
 
-    /// Goes over one value. Returns where it ends, and how much of its text was kept.
+    /// Processes one value. Returns where it ends, and how much of its text was kept.
     fn member(&mut self, first: Token, role: FieldRole) -> Result<(usize, usize), Unsupported> {
         let inside = self.tokens.depth();
         if first.kind == TokenKind::Text {
@@ -199,8 +201,8 @@ impl Abridger<'_> {
         }
     }
 
-    /// Copies the beginning of a string that is longer than what may still be kept; returns where it
-    /// was cut, and how much of its text was kept.
+    /// Copies the beginning of a string that is longer than what may still be kept; returns where
+    /// it was cut, and how much of its text was kept.
     fn cut_string(&mut self, token: Token, kept: usize) -> Option<(usize, usize)> {
         if token.kind != TokenKind::Text || token.length <= self.keep {
             return None;
@@ -224,7 +226,7 @@ impl Abridger<'_> {
         Some((at, length))
     }
 
-    /// Notes what is not copied; the text goes on behind it.
+    /// Records what is not copied; the text continues after it.
     fn leave_out(
         &mut self,
         raw: Range<usize>,
@@ -237,7 +239,7 @@ impl Abridger<'_> {
         self.abridged.cuts.push(Cut { role, raw: &self.text[raw], head, bytes });
     }
 
-    /// Goes on until no more containers are open; returns the token that closed the last.
+    /// Advances until only `depth` containers are open; returns the token that closed the last one.
     fn skip_to(&mut self, depth: usize) -> Result<Token, Unsupported> {
         loop {
             let token = self.token()?;
@@ -377,7 +379,7 @@ mod tests {
         leaves
     }
 
-    /// Writes every character that is not plain as its number.
+    /// Writes every character that is not plain as a `\u` escape.
     fn with_codes(text: &str) -> String {
         let mut written = String::new();
         for character in text.chars() {
@@ -393,7 +395,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every value is there: whole, or its beginning, and in a cut.
+        /// Checks that every value is present: complete, or its beginning and in a cut.
         #[test]
         fn nothing_is_lost(input in value(), other in value(), keep in 0_usize..30, codes: bool) {
             let whole = json!({"a": other, "tool_input": input, "deep": {"er": other}, "z": 1});

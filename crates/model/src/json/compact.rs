@@ -1,11 +1,12 @@
-//! A JSON object without the blanks in it, as it was written otherwise.
+//! Removes the whitespace from a JSON object without parsing it, keeping the rest as written.
 
 use super::tokens::Tokens;
 
-/// Adds an object to `compact`, without the blanks between its tokens and without a tree.
+/// Appends an object to `compact`, without whitespace between its tokens and without building a
+/// tree.
 ///
-/// Returns whether it did: what is no plain object, or has characters written as numbers, which a
-/// tree would resolve, is left to the plain way.
+/// Returns whether it did: a text that is not a plain object, or has characters written as `\u`
+/// escapes, which a tree would resolve, is left to the regular parser.
 pub fn push_compact(text: &str, compact: &mut Vec<u8>) -> bool {
     let start = compact.len();
     let is_object = text.trim_start().starts_with('{');
@@ -19,7 +20,7 @@ pub fn push_compact(text: &str, compact: &mut Vec<u8>) -> bool {
 fn push_tokens(text: &str, compact: &mut Vec<u8>) -> Option<()> {
     let bytes = text.as_bytes();
     let mut tokens = Tokens::new(text);
-    // From here to there nothing has to be left out.
+    // The range in which nothing has to be removed.
     let (mut from, mut to) = (0, 0);
     while let Some(token) = tokens.next().ok()? {
         let between = &bytes[to..token.start];
@@ -72,7 +73,7 @@ mod tests {
     }
 
     proptest! {
-        /// It is what a tree of it would be written as.
+        /// The result is the same as when a parsed tree is written.
         #[test]
         fn it_is_what_a_tree_says(
             key in "[a-z ]{0,6}", text in "[^\\x00-\\x1f\\x7f]{0,20}", blanks in "[ \n\t\r]{0,3}",

@@ -1,11 +1,11 @@
-//! The pieces of a JSON text, however broken it is: brackets, separators, strings and words.
+//! Lexer for JSON texts, however broken: brackets, separators, strings and words.
 //!
-//! All that goes over JSON byte by byte goes over it here. [`super::tokens`] adds the grammar, as strict
-//! as a parser's; [`super::members`] and [`super::repair`] take what they find.
+//! Everything that scans JSON byte by byte does so here. [`super::tokens`] adds the grammar, as
+//! strict as a parser's; [`super::members`] and [`super::repair`] accept whatever they find.
 
 use std::borrow::Cow;
 
-/// What a piece is.
+/// The kind of a lexeme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LexemeKind {
     OpenObject,
@@ -22,33 +22,33 @@ pub(super) enum LexemeKind {
     Word,
 }
 
-/// A piece and its place.
+/// A lexeme and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexeme {
     pub(super) piece: LexemeKind,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The length of a string's text, its escapes resolved.
+    /// The length of a string's text with escapes resolved.
     pub(super) text_length: usize,
-    /// What is in a string.
+    /// What a string contains.
     pub(super) content: StringContent,
 }
 
-/// What is in a string.
+/// What a string contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum StringContent {
-    /// Nothing but characters.
+    /// Only plain characters.
     #[default]
     Plain,
-    /// Escapes of a backslash and a letter, too.
+    /// Also escapes of a backslash and a letter.
     Escapes,
-    /// Escapes that a writer would not have written, too: characters as numbers, and `\/`.
+    /// Also escapes that a serializer would not have written: characters as `\u` escapes, and `\/`.
     Codes,
-    /// What a parser does not take: a control character, an escape that is none, half a pair.
+    /// Something a parser rejects: a control character, an invalid escape, a lone surrogate.
     Invalid,
 }
 
-/// Goes over a text once, from piece to piece.
+/// Scans a text once, from lexeme to lexeme.
 #[derive(Clone, Debug)]
 pub(super) struct Lexer<'text> {
     bytes: &'text [u8],
@@ -60,7 +60,7 @@ impl<'text> Lexer<'text> {
         Self { bytes, at: 0 }
     }
 
-    /// Skips blanks; returns where it is then.
+    /// Skips whitespace; returns the position after it.
     pub(super) fn skip_blanks(&mut self) -> usize {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.bytes.get(self.at) {
             self.at += 1;
@@ -68,12 +68,12 @@ impl<'text> Lexer<'text> {
         self.at
     }
 
-    /// Goes on from another place.
+    /// Continues at another position.
     pub(super) fn continue_at(&mut self, at: usize) {
         self.at = at;
     }
 
-    /// Returns the next piece; blanks are none.
+    /// Returns the next lexeme, skipping whitespace.
     pub(super) fn next(&mut self) -> Option<Lexeme> {
         let start = self.skip_blanks();
         let piece = match *self.bytes.get(start)? {
@@ -85,7 +85,7 @@ impl<'text> Lexer<'text> {
             b':' => LexemeKind::Colon,
             b'"' => return Some(self.string(start)),
             _ => {
-                // At least one byte is taken, so that an odd one cannot stop us.
+                // At least one byte is consumed, so that an unexpected one cannot stop us.
                 let rest = &self.bytes[start + 1..];
                 self.at += rest.iter().take_while(|byte| !ends_word(**byte)).count();
                 LexemeKind::Word
@@ -98,7 +98,7 @@ impl<'text> Lexer<'text> {
     fn string(&mut self, start: usize) -> Lexeme {
         let mut at = start + 1;
         let mut content = StringContent::Plain;
-        // How many bytes more are written than the text has.
+        // How many more bytes are written than the text has.
         let mut longer = 0;
         let piece = loop {
             at += plain_length(&self.bytes[at..]);
@@ -139,7 +139,7 @@ fn ends_word(byte: u8) -> bool {
     matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"') || byte.is_ascii_whitespace()
 }
 
-/// Returns how deep a JSON text is nested.
+/// Returns the nesting depth of a JSON text.
 pub fn depth(text: &[u8]) -> usize {
     let mut lexer = Lexer::new(text);
     let (mut depth, mut deepest) = (0_usize, 0);
@@ -156,18 +156,18 @@ pub fn depth(text: &[u8]) -> usize {
     deepest
 }
 
-/// A backslash and what belongs to it.
+/// An escape sequence: a backslash and what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Escape {
     pub(super) stands_for: char,
-    /// How many bytes it is written with.
+    /// The number of bytes it is written with.
     pub(super) length: usize,
-    /// Whether it is written as the number of a character, or could be written without an escape.
+    /// Whether it is a `\u` escape, or the character could be written without an escape.
     is_code: bool,
 }
 
 impl Escape {
-    /// Reads the escape at `at`; half a surrogate pair is none.
+    /// Parses the escape at `at`; returns `None` for a lone surrogate.
     pub(super) fn at(text: &[u8], at: usize) -> Option<Self> {
         let short =
             |stands_for: char| Some(Self { stands_for, length: 2, is_code: stands_for == '/' });
@@ -194,7 +194,7 @@ impl Escape {
     }
 }
 
-/// Returns the number of the `\u` escape at `at`.
+/// Returns the code unit of the `\u` escape at `at`.
 pub(super) fn code_unit(text: &[u8], at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
     digits.iter().try_fold(0, |number: u16, digit| {
@@ -203,8 +203,8 @@ pub(super) fn code_unit(text: &[u8], at: usize) -> Option<u16> {
     })
 }
 
-/// Returns the text of a part of a JSON string, its escapes resolved. Half a surrogate pair, and
-/// what is no escape, is U+FFFD, as in [`super::read`].
+/// Returns the text of a part of a JSON string, with escapes resolved. Lone surrogates and invalid
+/// escapes become U+FFFD, as in [`super::read`].
 pub fn unescape(raw: &str) -> Cow<'_, str> {
     let Some(mut escape_at) = next_escape(raw) else { return Cow::Borrowed(raw) };
     let mut text = String::with_capacity(raw.len());
@@ -223,7 +223,7 @@ pub fn unescape(raw: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Returns the character of the escape at the start of `rest`, and how long the escape is.
+/// Returns the character of the escape at the start of `rest`, and the length of the escape.
 fn unescape_one(rest: &str) -> (char, usize) {
     if let Some(escape) = Escape::at(rest.as_bytes(), 0) {
         return (escape.stands_for, escape.length);
@@ -234,14 +234,14 @@ fn unescape_one(rest: &str) -> (char, usize) {
     match rest[1..].chars().next() {
         None => (char::REPLACEMENT_CHARACTER, 1),
         Some('u') => (char::REPLACEMENT_CHARACTER, 2),
-        // Nothing else is JSON; it is kept as it is.
+        // Anything else is not JSON; it is kept unchanged.
         Some(other) => (other, 1 + other.len_utf8()),
     }
 }
 
 /// Returns where the next escape starts.
 pub fn next_escape(raw: &str) -> Option<usize> {
-    /// How many bytes are compared at a time, which the compiler makes one comparison of.
+    /// How many bytes are compared at a time; the compiler turns this into one comparison.
     const BLOCK: usize = 32;
     let is_escape = |byte: &u8| *byte == b'\\';
     let blocks = raw.as_bytes().chunks(BLOCK);
@@ -251,12 +251,12 @@ pub fn next_escape(raw: &str) -> Option<usize> {
     raw.as_bytes()[start..].iter().position(is_escape).map(|at| start + at)
 }
 
-/// Returns how many bytes there are before a quote, a backslash or a control character; all of them
-/// if there is none.
+/// Returns how many bytes precede a quote, a backslash or a control character; all of them if there
+/// is none.
 fn plain_length(bytes: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
-    // Each sets the high bit of a byte that fits; those above the lowest that fits may be wrong.
+    // Each sets the high bit of a matching byte; bits above the lowest match may be wrong.
     let is_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
     let is_control = |word: u64| word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
     let (words, rest) = bytes.as_chunks::<8>();

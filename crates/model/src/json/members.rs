@@ -1,13 +1,13 @@
-//! The members of an object, each value as it was written.
+//! Finds the members of a JSON object without parsing them, each value as written.
 
 use super::lexer::{LexemeKind, Lexer};
 
-/// What [`members`] found.
+/// The result of [`members`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members<'text> {
-    /// Each name with its value's text, in order; a name may come twice.
+    /// Each name with its value's text, in order; a name may occur twice.
     pub found: Vec<(String, &'text str)>,
-    /// Whether the object was there from `{` to `}` with nothing around it.
+    /// Whether the text was exactly one object, from `{` to `}`.
     pub complete: bool,
 }
 
@@ -18,10 +18,10 @@ impl<'text> Members<'text> {
     }
 }
 
-/// Finds where the values of an object begin and end, as far as the text goes.
+/// Finds where the values of an object start and end, as far as the text goes.
 ///
-/// A value is not read: the caller finds out whether it is JSON. So it stays what was sent, to the
-/// byte and however deep, and costs one pass.
+/// A value is not parsed: the caller finds out whether it is JSON. So it stays exactly as it was
+/// sent, byte for byte and however deeply nested, and costs one pass.
 pub fn members(text: &str) -> Members<'_> {
     let mut scanner = Scanner { text, lexer: Lexer::new(text.as_bytes()) };
     let mut found = Vec::new();
@@ -29,7 +29,7 @@ pub fn members(text: &str) -> Members<'_> {
     Members { found, complete }
 }
 
-/// Goes over the members of an object.
+/// Scans the members of an object.
 struct Scanner<'text> {
     text: &'text str,
     lexer: Lexer<'text>,
@@ -59,7 +59,7 @@ impl<'text> Scanner<'text> {
         self.lexer.next().is_none().then_some(())
     }
 
-    /// Goes over one value and returns its text.
+    /// Scans one value and returns its text.
     fn value(&mut self) -> Option<&'text str> {
         let start = self.lexer.skip_blanks();
         let first = self.lexer.next()?;
@@ -82,7 +82,7 @@ impl<'text> Scanner<'text> {
                 }
             }
             _ => {
-                // Whatever it is, up to where a member could end.
+                // Anything, up to where a member could end.
                 let ends = |byte: &u8| b",}] \t\r\n".contains(byte);
                 let end = start + self.text.as_bytes()[start..].iter().position(ends)?;
                 self.lexer.continue_at(end);

@@ -1,21 +1,21 @@
-//! JSON that a strict parser refuses, made readable without losing a value.
+//! Repairs JSON that a strict parser rejects, without losing a value.
 //!
-//! - What is nested too deeply to be a tree becomes a flat list of the values in it: a guard still
+//! - A value nested too deeply for a tree becomes a flat list of the values in it: a guard still
 //!   finds each of them, and nesting hides nothing from it.
-//! - Half a surrogate pair, which other languages write for odd file names, becomes U+FFFD.
-//! - A number that is too large for what `serde_json` reads numbers into becomes a text. (Never in a
-//!   program that keeps numbers to the digit.)
-//! - The one key that `serde_json` takes for a number of its own gets a blank at its end.
+//! - A lone surrogate, which other languages write for odd file names, becomes U+FFFD.
+//! - A number that is too large for the type into which `serde_json` parses numbers becomes a
+//!   string. (Never in a program with arbitrary-precision numbers.)
+//! - The one key that `serde_json` treats as its own marker for a number gets a space at its end.
 
 use std::borrow::Cow;
 
 use super::DEPTH_LIMIT;
 use super::lexer::{Escape, Lexeme, LexemeKind, Lexer, StringContent, code_unit};
 
-/// The key by which `serde_json` hands on numbers it has not read yet.
+/// The key by which `serde_json` passes on numbers that it has not parsed yet.
 const NUMBER_KEY: &str = "$serde_json::private::Number";
 
-/// Returns the text repaired; `None` if there was nothing to repair or the brackets do not match up.
+/// Returns the repaired text; `None` if there was nothing to repair or the brackets do not match.
 pub(super) fn repair(text: &str) -> Option<String> {
     let mut repair = Repair {
         text,
@@ -40,7 +40,7 @@ struct Repair<'text> {
     repaired: String,
     depth: usize,
     changed: bool,
-    /// Values so far in the flat list that stands for what is nested too deeply.
+    /// The number of values so far in the flat list that replaces what is nested too deeply.
     leaves: usize,
 }
 
@@ -126,7 +126,7 @@ impl Repair<'_> {
     }
 }
 
-/// Tells whether a word is a number by JSON's grammar, however large.
+/// Returns whether a word is a number by JSON's grammar, however large.
 fn is_number(word: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let word = word.strip_prefix('-').unwrap_or(word);
@@ -145,7 +145,7 @@ fn is_number(word: &str) -> bool {
         && exponent.is_none_or(unsigned)
 }
 
-/// Replaces escapes of half a surrogate pair in a string by that of U+FFFD.
+/// Replaces escapes of lone surrogates in a string with that of U+FFFD.
 fn without_half_pairs(written: &str) -> Cow<'_, str> {
     let mut whole = String::with_capacity(written.len());
     let mut rest = written;
@@ -160,7 +160,7 @@ fn without_half_pairs(written: &str) -> Cow<'_, str> {
             rest = &rest[6..];
             continue;
         } else {
-            // Not an escape: the backslash and what follows it stay as they are.
+            // Not an escape: the backslash and what follows it stay unchanged.
             1 + rest[1..].chars().next().map_or(0, char::len_utf8)
         };
         whole.push_str(&rest[..length]);
@@ -170,11 +170,11 @@ fn without_half_pairs(written: &str) -> Cow<'_, str> {
     Cow::Owned(whole)
 }
 
-/// Returns a text whose end is missing with an end; `None` if it is not an object.
+/// Returns a truncated text with an end added; `None` if it is not an object.
 pub(super) fn complete(text: &str) -> Option<String> {
     let mut lexer = Lexer::new(text.as_bytes());
     let mut open = Vec::new();
-    // Up to here the text can be cut and closed.
+    // The position up to which the text can be cut and closed.
     let mut sound = 0;
     let mut after_colon = false;
     while let Some(Lexeme { piece, start, end, .. }) = lexer.next() {
@@ -198,7 +198,7 @@ pub(super) fn complete(text: &str) -> Option<String> {
                 sound = end;
             }
             LexemeKind::Colon => after_colon = true,
-            // A comma tells that the number or word before it was whole.
+            // A comma shows that the number or word before it was complete.
             LexemeKind::Comma => {
                 sound = start;
                 after_colon = false;
@@ -215,13 +215,13 @@ fn close(text: &str, open: &[char]) -> String {
     closed
 }
 
-/// Returns a text that ends inside a string without the beginning of an escape at its end.
+/// Returns a text that ends inside a string without an incomplete escape at its end.
 fn without_half_escape(text: &str) -> &str {
     let start = text.len().saturating_sub(6);
     let start = (start..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     let backslash = text[start..].rfind('\\').map(|at| start + at);
     match backslash {
-        // An even number of backslashes is whole.
+        // An even number of backslashes is complete.
         Some(at) => {
             let run = text[..=at].bytes().rev().take_while(|byte| *byte == b'\\').count();
             let rest = text.len() - at - 1;

@@ -1,7 +1,7 @@
-//! The tokens of a JSON text, as strictly as a parser takes them, without a tree.
+//! Tokenizes a JSON text as strictly as a parser does, without building a tree.
 //!
-//! What is odd ends it: the text is not JSON, is nested deeply, or means something else to a parser
-//! than it seems to. Such a text is left to the parser.
+//! Anything unusual ends it: a text that is not JSON, is deeply nested, or means something else to
+//! a parser than it seems to. Such a text is left to the parser.
 
 use super::DEPTH_LIMIT;
 use super::lexer::{Lexeme, LexemeKind, Lexer, StringContent};
@@ -10,7 +10,7 @@ use super::lexer::{Lexeme, LexemeKind, Lexer, StringContent};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unsupported;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// `{`
@@ -27,13 +27,13 @@ pub(super) enum TokenKind {
     Word,
 }
 
-/// A token and its place; commas, colons and blanks are none.
+/// A token and its position; commas, colons and whitespace are not tokens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The length of a value's text, its escapes resolved; 0 for `null`, which has none.
+    /// The length of a value's text with escapes resolved; 0 for `null`, which has none.
     pub(super) length: usize,
 }
 
@@ -47,12 +47,12 @@ enum Next {
     CommaOrClose,
 }
 
-/// Goes over a text once, from token to token.
+/// Scans a text once, from token to token.
 pub(super) struct Tokens<'text> {
     text: &'text str,
     lexer: Lexer<'text>,
     next: Next,
-    /// The containers that are open: whether each is an object.
+    /// The open containers: whether each is an object.
     open: Vec<bool>,
     /// Whether some escape was more than a backslash and a letter.
     pub(super) has_codes: bool,
@@ -64,17 +64,17 @@ impl<'text> Tokens<'text> {
         Self { text, lexer, next: Next::Value, open: Vec::new(), has_codes: false }
     }
 
-    /// How many containers are open.
+    /// Returns how many containers are open.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }
 
-    /// What closes the containers that are open, but for the outer ones.
+    /// Returns what closes the open containers, except for the `outer` outermost ones.
     pub(super) fn closers(&self, outer: usize) -> impl Iterator<Item = char> {
         self.open[outer..].iter().rev().map(|is_object| if *is_object { '}' } else { ']' })
     }
 
-    /// Returns the next token, or nothing at the end of the text.
+    /// Returns the next token, or `None` at the end of the text.
     pub(super) fn next(&mut self) -> Result<Option<Token>, Unsupported> {
         let lexeme = self.lexer.next();
         let mut lexeme = match lexeme {
@@ -104,7 +104,7 @@ impl<'text> Tokens<'text> {
     }
 
     fn key(&mut self, lexeme: Lexeme) -> Result<Token, Unsupported> {
-        // Two keys may be one after their escapes, and one key is a parser's own.
+        // Two keys may be equal once escapes are resolved, and one key is reserved by the parser.
         let is_own = || self.text[lexeme.start..].starts_with("\"$serde_json");
         if lexeme.content != StringContent::Plain || is_own() {
             return Err(Unsupported);
@@ -162,7 +162,7 @@ fn token(kind: TokenKind, lexeme: Lexeme, length: usize) -> Token {
     Token { kind, start: lexeme.start, end: lexeme.end, length }
 }
 
-/// Tells whether a word is a number as a parser would write it.
+/// Returns whether a word is a number in the form in which a parser would write it.
 fn is_number(word: &[u8]) -> bool {
     let digits = |text: &mut &[u8]| {
         let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -182,7 +182,7 @@ fn is_number(word: &[u8]) -> bool {
             return false;
         }
     }
-    // Without a sign the parser would give it one, and a small letter.
+    // The parser would write the exponent with a sign and a lower-case `e`.
     if let [b'e', b'+' | b'-', exponent @ ..] = rest {
         rest = exponent;
         if digits(&mut rest) == 0 {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing is taken that the parser refuses, or reads as something else.
+        /// Nothing is accepted that the parser rejects or interprets differently.
         #[test]
         fn only_json_is_taken(text in r#"([{}\[\],:]|"(a|\\n|\\u00e9|\\ud83d|\\ude00|é)*"|-?[0-9.]{1,3}|[eE][+-]?|true|null| ){0,24}"#) {
             if let Ok(length) = leaf_bytes(&text) {
@@ -279,7 +279,7 @@ mod tests {
                     expected += leaf.len();
                     false
                 });
-                // A key that comes twice is one member.
+                // A key that occurs twice is one member.
                 prop_assert!(expected <= length);
             }
         }

@@ -1,4 +1,4 @@
-//! Reads what is to be done from any format that can be made a JSON value.
+//! Parses reactions from any format that can be converted to a JSON value.
 
 use std::num::NonZeroU32;
 
@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use super::{Action, Attempts, ErrorRule, Reactions, Trigger, Verb};
 
-/// The key of an action in a list by kind.
+/// The key that selects the kind of failure in a list of actions.
 const MATCH: &str = "match";
 /// The keys of an action.
 const KEYS: [&str; 7] = ["action", "message", "append", "run", "attempts", "cooldown", "timeout"];
 
-/// What is wrong in a definition, and where.
+/// An error in a definition, and its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct ReactionError {
@@ -29,50 +29,50 @@ pub struct ReactionError {
 /// What is wrong with a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReactionProblem {
-    /// The value is of no use there.
+    /// The value has the wrong type or form.
     #[error("expected {0}")]
     Expected(&'static str),
     /// There is no such key.
     #[error("unknown key; expected one of {known}")]
     UnknownKey {
-        /// Those there are.
+        /// The known keys.
         known: String,
     },
     /// There is no such action.
     #[error("unknown action `{name}`; expected one of {known}")]
     UnknownAction {
-        /// What was said.
+        /// The unknown name.
         name: String,
-        /// Those there are for the trigger.
+        /// The actions that are possible for the trigger.
         known: String,
     },
-    /// The action cannot be done then.
+    /// The action is not possible for the trigger.
     #[error("`{name}` is not allowed here; expected one of {known}")]
     OtherTrigger {
-        /// What was said.
+        /// The action.
         name: &'static str,
-        /// Those there are for the trigger.
+        /// The actions that are possible for the trigger.
         known: String,
     },
     /// There is no such kind of failure.
     #[error("unknown kind of failure `{name}`; expected one of {known}")]
     UnknownKind {
-        /// What was said.
+        /// The unknown name.
         name: String,
-        /// Those there are.
+        /// The known kinds.
         known: String,
     },
-    /// A key that must be there is not.
+    /// A required key is missing.
     #[error("`{0}` is missing")]
     Missing(&'static str),
-    /// The key cannot count there.
+    /// The key has no effect there.
     #[error("has no effect {0}")]
     NoUse(&'static str),
 }
 
-/// A value, or all that is wrong in it.
+/// A value, or every error in it.
 type Read<T> = Result<T, Vec<ReactionError>>;
-/// A value that can be wrong in one way only.
+/// A value that can have only one error.
 type ReadOne<T> = Result<T, ReactionError>;
 
 fn wrong<T>(path: &str, problem: ReactionProblem) -> ReadOne<T> {
@@ -83,7 +83,7 @@ fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// Reads on after a mistake, so that all of them are told at once.
+/// Collects errors and continues parsing, so that all of them are reported at once.
 #[derive(Default)]
 struct Mistakes {
     errors: Vec<ReactionError>,
@@ -94,24 +94,24 @@ impl Mistakes {
         self.errors.push(ReactionError { path: path.to_owned(), problem });
     }
 
-    /// Returns a value, or takes in what is wrong with it.
+    /// Returns the value, or records its error.
     fn one<T>(&mut self, read: ReadOne<T>) -> Option<T> {
         read.map_err(|error| self.errors.push(error)).ok()
     }
 
-    /// Returns a value, or takes in all that is wrong with it.
+    /// Returns the value, or records all its errors.
     fn all<T>(&mut self, read: Read<T>) -> Option<T> {
         read.map_err(|errors| self.errors.extend(errors)).ok()
     }
 
-    /// Returns what was read, if there were none.
+    /// Returns the value if there were no errors.
     fn unless_any<T>(self, value: T) -> Read<T> {
         if self.errors.is_empty() { Ok(value) } else { Err(self.errors) }
     }
 }
 
 impl Reactions {
-    /// Reads all that a definition says; what it does not say is as it is by default.
+    /// Parses a whole definition; anything absent gets its default.
     pub fn read(value: &Value) -> Read<Self> {
         let mut mistakes = Mistakes::default();
         let mut reactions = Self::default();
@@ -128,7 +128,7 @@ impl Reactions {
         mistakes.unless_any(reactions)
     }
 
-    /// Takes in one key of a definition; tells whether it is one of ours.
+    /// Parses one key of a definition; returns whether it is one of ours.
     pub fn set(&mut self, key: &str, value: &Value) -> Read<bool> {
         let Some(trigger) = Trigger::ALL.into_iter().find(|trigger| trigger.name() == key) else {
             return Ok(false);
@@ -172,7 +172,7 @@ fn error_rule(path: &str, rule: &Value) -> Read<ErrorRule> {
     let kind = json::remove(&mut members, MATCH);
     let kind = kind.and_then(|kind| mistakes.one(failure_kind(&format!("{path}.{MATCH}"), &kind)));
     let action = mistakes.all(Action::read_members(path, trigger, &members, &[MATCH]));
-    // Without an action there is a mistake.
+    // A missing action has already been reported as an error.
     let action = action.unwrap_or_else(|| Action::new(trigger.verbs()[0]));
     mistakes.unless_any(ErrorRule { kind, action })
 }
@@ -189,7 +189,7 @@ fn failure_kind(path: &str, value: &Value) -> ReadOne<FailureKind> {
 }
 
 impl Action {
-    /// Reads an action, as a string or an object, that is at `path` of a definition.
+    /// Parses an action, as a string or an object, at `path` of a definition.
     pub fn read(path: &str, trigger: Trigger, value: &Value) -> Read<Self> {
         let mut mistakes = Mistakes::default();
         match value {
@@ -208,7 +208,7 @@ impl Action {
         }
     }
 
-    /// Reads an object; `more` are keys that have been taken out of it.
+    /// Parses an object; `more` are keys that were already removed from it.
     fn read_members(path: &str, trigger: Trigger, members: &Object, more: &[&str]) -> Read<Self> {
         let at = |key: &str| format!("{path}.{key}");
         let mut mistakes = Mistakes::default();
@@ -225,7 +225,7 @@ impl Action {
         if verb == Some(Verb::Gate) && !members.contains_key("run") {
             mistakes.add(path, ReactionProblem::Missing("run"));
         }
-        // If it is not known, nothing is said of what goes with it.
+        // If the action is unknown, nothing is reported about its other keys.
         let mut action = Self::new(verb.unwrap_or(trigger.verbs()[0]));
         for (key, value) in members {
             let path = at(key);
@@ -251,7 +251,7 @@ impl Action {
     }
 }
 
-/// Returns why a key cannot count in an action.
+/// Returns why a key has no effect in an action.
 fn no_use(
     key: &str,
     trigger: Trigger,
@@ -267,7 +267,7 @@ fn no_use(
         {
             Some("without a `message`")
         }
-        // A stop is held or not, at once.
+        // A stop is blocked or not, at once.
         "cooldown" if trigger == Trigger::OnStop => Some("for a stop"),
         _ => None,
     }
@@ -319,7 +319,7 @@ fn attempts(path: &str, value: &Value) -> ReadOne<Attempts> {
 }
 
 fn duration(path: &str, value: &Value) -> ReadOne<SignedDuration> {
-    // It begins with a digit: neither less than nothing nor another notation.
+    // It starts with a digit: neither a negative duration nor another notation.
     let text = value.as_str().filter(|text| text.starts_with(|first: char| first.is_ascii_digit()));
     let duration = text.and_then(|text| text.parse::<SignedDuration>().ok());
     match duration.filter(|duration| !duration.is_negative()) {
@@ -328,7 +328,7 @@ fn duration(path: &str, value: &Value) -> ReadOne<SignedDuration> {
     }
 }
 
-/// Reads how long something may take, which cannot be no time at all.
+/// Parses a duration that must not be zero.
 fn some_time(path: &str, value: &Value) -> ReadOne<SignedDuration> {
     let duration = duration(path, value)?;
     if duration.is_zero() {

@@ -10,7 +10,7 @@ fn read(value: &Value) -> Result<Reactions, String> {
     })
 }
 
-/// Returns where the only mistake is.
+/// Returns the location of the only error.
 fn path_of_error(value: &Value) -> String {
     let errors = Reactions::read(value).expect_err(&value.to_string());
     let [error] = &errors[..] else { panic!("{value}: {errors:?}") };

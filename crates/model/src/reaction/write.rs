@@ -1,4 +1,4 @@
-//! Writes what is to be done in the form it is read from.
+//! Writes reactions in the format from which they are parsed.
 
 use crate::json::Object;
 use serde::{Serialize, Serializer};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Action, Attempts, Reactions};
 
 impl Action {
-    /// Returns it as a word, or as an object if there is more to say.
+    /// Returns it as a word, or as an object if a word is not enough.
     pub fn to_value(&self) -> Value {
         let mut members = self.to_members();
         if members.len() == 1 {
@@ -42,7 +42,7 @@ impl Action {
 }
 
 impl Reactions {
-    /// Returns all of it as an object.
+    /// Returns everything as an object.
     pub fn to_value(&self) -> Value {
         let on_error = match self.on_error.as_slice() {
             [rule] if rule.kind.is_none() => rule.action.to_value(),

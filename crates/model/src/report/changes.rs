@@ -13,12 +13,12 @@ pub struct InstallReport {
     pub dry_run: bool,
     /// Each agent that was named or found.
     pub agents: Vec<InstalledAgent>,
-    /// The programs that agents call, copied to where they stay; those that are there already are
-    /// left out.
+    /// The programs that agents call, copied to a permanent location; those that are already there
+    /// are omitted.
     pub programs: Vec<CopiedProgram>,
 }
 
-/// An agent that calls us.
+/// An agent that calls anyhook.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstalledAgent {
@@ -28,23 +28,23 @@ pub struct InstalledAgent {
     pub title: String,
     /// The version anyhook was tested with.
     pub tried_version: String,
-    /// `installed`, or `unchanged` if everything was there already.
+    /// `installed`, or `unchanged` if everything was already installed.
     pub result: String,
     /// The settings files that changed.
     pub files: Vec<ChangedFile>,
-    /// The agent's own names of the events at which it calls us, where its settings list them.
+    /// The agent's own names for the events at which it calls anyhook, if its settings list them.
     pub events: Vec<String>,
-    /// Other hooks at these events, which stay and run beside ours.
+    /// Other hooks at these events, which are kept and run in addition to anyhook.
     pub kept: Vec<String>,
     /// Events the agent does not have.
     pub missing_events: Vec<EventKind>,
-    /// Events at which a hook could block in other agents, and not in this one.
+    /// Events at which a hook can block in other agents, but not in this one.
     pub cannot_block: Vec<EventKind>,
     /// Whether a hook can ask the user before a tool runs.
     pub can_ask: bool,
-    /// Whether a hook can tell the model something before a tool runs.
+    /// Whether a hook can add context for the model before a tool runs.
     pub takes_context: bool,
-    /// What keeps it from calling us in this project although it is installed.
+    /// What keeps it from calling anyhook in this project although anyhook is installed.
     pub obstacles: Vec<HostObstacle>,
 }
 
@@ -59,8 +59,8 @@ pub struct ChangedFile {
     /// What changed, as a unified diff (`--diff`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// Of `uninstall`: `exactly` if the file is as before the installation, `edited` if it was
-    /// edited since, `unknown` without a record of the installation.
+    /// Only for `uninstall`: `exactly` if the file is as it was before the installation, `edited`
+    /// if it was edited since, `unknown` without a record of the installation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restored: Option<String>,
 }
@@ -69,11 +69,11 @@ pub struct ChangedFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CopiedProgram {
-    /// Where it is now.
+    /// Its path.
     pub path: String,
-    /// Its length.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Whether another build of it was there.
+    /// Whether it replaced a different build.
     pub replaced: bool,
 }
 
@@ -87,7 +87,7 @@ pub struct UninstallReport {
     pub agents: Vec<UninstalledAgent>,
 }
 
-/// An agent that no longer calls us.
+/// An agent that no longer calls anyhook.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UninstalledAgent {
@@ -113,7 +113,7 @@ pub struct TrustReport {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrustedItem {
-    /// Its name, as `anyhook trust` takes it.
+    /// Its name, as `anyhook trust` accepts it.
     pub name: String,
     /// `hook`, `runbook` or `mcp`.
     pub kind: String,
@@ -121,10 +121,10 @@ pub struct TrustedItem {
     pub path: String,
     /// Whether it is trusted now.
     pub trusted: bool,
-    /// What keeps a hook from running, although it is trusted.
+    /// What keeps a hook from running although it is trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// Whether a hook takes the place of the user's of its name.
+    /// Whether a hook overrides the user's hook of the same name.
     pub replaces: bool,
 }
 
@@ -140,19 +140,19 @@ pub struct UntrustReport {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AddReport {
-    /// The pack that was added, if it is one.
+    /// The pack that was added, if any.
     pub pack: Option<String>,
-    /// The hooks that were added; those of a pack that were there already are left out.
+    /// The hooks that were added; hooks of a pack that were already installed are omitted.
     pub hooks: Vec<PlacedHook>,
-    /// The commands that agents got with a pack.
+    /// The commands that a pack added to agents.
     pub commands: Vec<PlacedCommand>,
-    /// Whether the hooks decide nothing yet, because an agent added them.
+    /// Whether the hooks run in shadow mode, because an agent added them.
     pub shadow: bool,
-    /// Whether the hooks run only once they are trusted.
+    /// Whether the hooks run only after they are trusted.
     pub needs_trust: bool,
 }
 
-/// A hook in its place.
+/// An installed hook.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacedHook {
@@ -162,13 +162,13 @@ pub struct PlacedHook {
     pub folder: String,
 }
 
-/// A command for an agent in its place.
+/// An installed command of an agent.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacedCommand {
     /// The agent's name on the command line.
     pub agent: String,
-    /// What people type there.
+    /// What the user types to run it.
     pub call: String,
     /// The file.
     pub path: String,
@@ -178,13 +178,13 @@ pub struct PlacedCommand {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RemoveReport {
-    /// The hook or the pack.
+    /// The name of the hook or pack.
     pub name: String,
     /// The folders and files that were removed.
     pub removed: Vec<String>,
-    /// The folder in which they are kept; `anyhook add` takes a hook from there.
+    /// The folder in which they are kept; `anyhook add` can restore a hook from there.
     pub kept: String,
-    /// What has the name of a part of the pack and is not the pack's, so that it stays.
+    /// What has the name of a part of the pack but is not the pack's, and was therefore kept.
     pub left: Vec<String>,
 }
 
@@ -201,7 +201,7 @@ pub struct PromoteReport {
     /// The line that changed, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// How many calls it would have blocked while it was only watched, as far as the journal tells.
+    /// How many calls it would have blocked in shadow mode, according to the journal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub would_have_blocked: Option<u64>,
 }
@@ -214,9 +214,9 @@ pub struct NewReport {
     pub name: String,
     /// Its folder.
     pub folder: String,
-    /// The files in it, by their paths there.
+    /// The files in it, by relative path.
     pub files: Vec<String>,
-    /// Whether it runs only once it is trusted.
+    /// Whether it runs only after it is trusted.
     pub needs_trust: bool,
 }
 
@@ -226,7 +226,7 @@ pub struct NewReport {
 pub struct EmitReport {
     /// The id of the record in the journal.
     pub record: String,
-    /// What was told, such as `agent:idle`.
+    /// The type of the event, such as `agent:idle`.
     #[serde(rename = "type")]
     pub kind: String,
     /// The agent it is about.
@@ -237,6 +237,6 @@ pub struct EmitReport {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReloadReport {
-    /// The guards that sessions use as they are now; empty for all of them.
+    /// The guards for which running sessions now use the current version; empty for all guards.
     pub guards: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The schema of a HOOK.md's front matter, from the table of keys that its reader knows.
+//! The schema of a HOOK.md's front matter, from the same table of keys as its parser.
 
 use serde_json::{Map, Value, json};
 

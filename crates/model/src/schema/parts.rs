@@ -1,11 +1,11 @@
-//! What the schemas written by hand are made of.
+//! Building blocks of the hand-written schemas.
 
 use serde_json::{Value, json};
 
-/// What a name looks like.
+/// The pattern of a name.
 pub const NAME: &str = "^[A-Za-z0-9_-]+$";
 
-/// Returns an object with these keys and no other.
+/// Returns the schema of an object with these keys and no others.
 pub fn object(description: &str, required: &[&str], properties: &Value) -> Value {
     let mut schema = json!({
         "description": description,
@@ -19,7 +19,7 @@ pub fn object(description: &str, required: &[&str], properties: &Value) -> Value
     schema
 }
 
-/// Returns an object whose keys are names.
+/// Returns the schema of an object whose keys are names.
 pub fn named(description: &str, each: &Value) -> Value {
     json!({
         "description": description,
@@ -29,7 +29,7 @@ pub fn named(description: &str, each: &Value) -> Value {
     })
 }
 
-/// Returns any text.
+/// Returns the schema of any text.
 pub fn text(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }

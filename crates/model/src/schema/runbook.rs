@@ -1,4 +1,4 @@
-//! The schema of runbooks, from the table of keys that their reader knows.
+//! The schema of runbooks, from the same table of keys as their parser.
 
 use serde_json::{Map, Value, json};
 
@@ -30,7 +30,7 @@ fn properties(keys: &[RunbookKey]) -> Map<String, Value> {
     keys.iter().map(|key| (key.name.to_owned(), of_value(key.value, key.about))).collect()
 }
 
-/// Returns the schema of a value that is for something.
+/// Returns the schema of a value, with a description of what it is for.
 fn of_value(value: RunbookValue, about: Option<&str>) -> Value {
     let mut schema = match value {
         RunbookValue::Text => json!({"type": "string"}),
@@ -66,7 +66,7 @@ fn of_value(value: RunbookValue, about: Option<&str>) -> Value {
     schema
 }
 
-/// Returns what can be done at a trigger; about failures, by kind.
+/// Returns the schema of a reaction to a trigger; for failures, by kind.
 fn reaction(trigger: Trigger) -> Value {
     if trigger != Trigger::OnError {
         return action(trigger);
@@ -77,7 +77,7 @@ fn reaction(trigger: Trigger) -> Value {
     json!({"anyOf": [action(trigger), {"type": "array", "items": rule}]})
 }
 
-/// Returns what can be done at a trigger: a word, or an object.
+/// Returns the schema of an action for a trigger: a word, or an object.
 fn action(trigger: Trigger) -> Value {
     let verbs: Vec<&str> = trigger.verbs().iter().map(|verb| verb.name()).collect();
     let default = verbs[0];

@@ -1,7 +1,7 @@
-//! Reading a line in.
+//! Parses a line that `anyhook serve --stdio` receives.
 //!
-//! An event in it is found by its place and not parsed and written again: it reaches the engine
-//! byte for byte, so verdicts and records are those of `anyhook hook`.
+//! An event in it is located, not parsed and serialized again: it reaches the engine byte for byte,
+//! so verdicts and records are the same as with `anyhook hook`.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -17,27 +17,27 @@ use crate::json::{Members, members};
 const KEYS: [&str; 8] =
     ["id", "event", "host", "payload", "deadline_ms", "work_dir", "project_dir", "cancel"];
 
-/// A line that could be read.
+/// A line that could be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IncomingLine {
-    /// Something to answer.
+    /// A request to answer.
     Asked(ParsedRequest),
     /// The request to cancel.
     Cancel(RequestId),
 }
 
-/// Something to answer.
+/// A request to answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedRequest {
-    /// The caller's name for it.
+    /// The caller's id for it.
     pub id: RequestId,
-    /// What is to be decided.
+    /// What to decide on.
     pub body: RequestBody,
     /// What the caller says about it.
     pub about: RequestContext,
 }
 
-/// What is to be decided, as it was sent.
+/// What to decide on, as it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestBody {
     /// An event of the open format.
@@ -65,13 +65,13 @@ impl RequestBody {
 pub struct RequestContext {
     /// How long the answer may take.
     pub deadline: Option<Duration>,
-    /// The folder the agent works in.
+    /// The agent's working folder.
     pub work_dir: Option<PathBuf>,
-    /// The project's folder.
+    /// The project folder.
     pub project_dir: Option<PathBuf>,
 }
 
-/// A line that cannot be used, and whose it is, if that can be told.
+/// A line that cannot be used, with the id of its request if that can be determined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RejectedLine {
     /// The request's id.
@@ -87,7 +87,7 @@ impl From<RejectedLine> for ServeAnswer {
 }
 
 impl RejectedLine {
-    /// Refuses a line that is too long, of which this is the beginning.
+    /// Rejects a line that is too long, given its beginning.
     pub fn too_large(beginning: &[u8]) -> Self {
         let error = ServeError {
             code: ServeErrorCode::TooLarge,
@@ -98,7 +98,7 @@ impl RejectedLine {
     }
 }
 
-/// Reads a line.
+/// Parses a line.
 pub fn read(line: &[u8]) -> Result<IncomingLine, RejectedLine> {
     let text = text_of(line);
     let members = members(&text);
@@ -106,7 +106,7 @@ pub fn read(line: &[u8]) -> Result<IncomingLine, RejectedLine> {
     take(&text, &members).map_err(|error| RejectedLine { id, error: Box::new(error) })
 }
 
-/// Bytes that are no UTF-8 are read as the engine reads them.
+/// Decodes a line; invalid UTF-8 is treated as the engine treats it.
 fn text_of(line: &[u8]) -> Cow<'_, str> {
     match String::from_utf8_lossy(line) {
         Cow::Borrowed(text) => Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text)),
@@ -117,7 +117,7 @@ fn text_of(line: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the id of a line that may be of no use otherwise.
+/// Returns the id of a line that may be unusable otherwise.
 fn id_of(members: &Members<'_>) -> Option<RequestId> {
     serde_json::from_str::<Value>(members.get("id")?).ok()?.try_into().ok()
 }
@@ -138,7 +138,7 @@ fn take(text: &str, members: &Members<'_>) -> Result<IncomingLine, ServeError> {
         if !KEYS.contains(&name.as_str()) {
             return Err(not_a_request(format!("unknown key `{name}`")));
         }
-        // Absent, as everywhere.
+        // Null counts as absent, as everywhere.
         if *text == "null" {
             continue;
         }
@@ -178,7 +178,7 @@ fn take(text: &str, members: &Members<'_>) -> Result<IncomingLine, ServeError> {
     Ok(IncomingLine::Asked(ParsedRequest { id, body, about }))
 }
 
-/// A payload may come as its text, for callers that do not read it.
+/// Returns the text of a payload, which may be sent as a string by callers that do not parse it.
 fn payload_text(text: &str) -> Result<String, ServeError> {
     if text.starts_with('"') {
         return serde_json::from_str(text).map_err(|error| not_json(&error));

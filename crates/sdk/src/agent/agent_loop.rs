@@ -1,5 +1,6 @@
-//! A small agent: asks the model, makes the calls it wants, tells it what came of them, until it is
-//! done. Hooks are asked at the prompt, around each call of the model and of a tool, and when it stops.
+//! The agent loop: asks the model, makes the calls it wants and returns their results to it, until
+//! it is done. Hooks are asked at the prompt, around each call of the model and of a tool, and when
+//! it stops.
 
 use std::pin::Pin;
 use std::time::Instant;
@@ -21,12 +22,12 @@ use crate::call::{CallError, guarded};
 use crate::events::Stop;
 use crate::function::HookError;
 
-/// The agent has said all.
+/// The model made no more calls.
 const NO_TOOL_CALLS: &str = "no_tool_calls";
-/// The agent may not go on.
+/// The agent has used all of its steps.
 const MAX_STEPS: &str = "max_steps";
 
-/// Why an agent did not come to its end.
+/// Why an agent did not finish.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum LoopError {
     #[error("{0}")]
@@ -52,25 +53,25 @@ pub enum Piece {
     Text(String),
     /// A tool is about to be called.
     Calling(RequestedCall),
-    /// What came of it.
+    /// The result of a call.
     Called(Box<MadeCall>),
 }
 
-/// Who is told as it happens.
+/// The receiver of pieces as they happen.
 pub(super) enum Sink {
     Nobody,
     Channel(mpsc::Sender<Piece>, StreamChain),
 }
 
 impl Sink {
-    /// Tells somebody, and waits until there is room. That nobody listens changes nothing.
+    /// Sends a piece, and waits until there is room. A dropped receiver changes nothing.
     async fn tell(&mut self, piece: Piece) {
         if let Self::Channel(sender, _) = self {
             let _ = sender.send(piece).await;
         }
     }
 
-    /// Takes a piece of text through the stream hooks, or the end of it. Returns what was shown.
+    /// Passes a piece of text, or its end, through the stream hooks. Returns what was shown.
     async fn show(&mut self, text: Option<String>) -> Result<String, StreamStopped> {
         let shown = match (&mut *self, text) {
             (Self::Nobody, text) => text.unwrap_or_default(),
@@ -93,7 +94,7 @@ pub(super) struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    /// Runs the agent to its end. `run` has all that happened, however it ends.
+    /// Runs the agent to its end. `run` has everything that happened, however it ends.
     pub(super) async fn run(
         &self,
         context: &HookContext,
@@ -136,7 +137,7 @@ impl Loop<'_> {
         Err(LoopError::TooManySteps(limit))
     }
 
-    /// Asks the hooks about the prompt. Returns what the model is told.
+    /// Asks the hooks about the prompt. Returns the prompt for the model.
     async fn prompt(&self, context: &HookContext) -> Result<String, LoopError> {
         let Some(hooks) = &self.center.settings.hooks else {
             return Ok(context.user_message.clone());
@@ -155,7 +156,7 @@ impl Loop<'_> {
         })
     }
 
-    /// Asks the hooks whether the agent may stop; why not, if not.
+    /// Asks the hooks whether the agent may stop; returns why not, if not.
     async fn may_stop(&self, context: &HookContext, output: &str) -> Result<(), String> {
         let Some(hooks) = &self.center.settings.hooks else { return Ok(()) };
         let stop = Stop::new(output).reason(NO_TOOL_CALLS);
@@ -175,7 +176,7 @@ impl Loop<'_> {
         hooks.after_stop(session, Stop::new(output).reason(reason)).await;
     }
 
-    /// Asks the model, with the hooks around it. What it cost counts whatever they say.
+    /// Asks the model, with the hooks around it. Its cost counts whatever they say.
     async fn ask_between_hooks(
         &self,
         context: &HookContext,
@@ -224,7 +225,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Makes the calls that the last answer asks for and that have no result yet.
+    /// Makes the calls that the last answer requests and that have no result yet.
     async fn finish_calls(&self, context: &HookContext, run: &mut Run, sink: &mut Sink) {
         let answered: Vec<&str> = run
             .messages
@@ -249,7 +250,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Makes one call, with the hooks around it. Returns what came of it and what the model is told.
+    /// Makes one call, with the hooks around it. Returns its result and the text for the model.
     async fn call(&self, context: &HookContext, call: &RequestedCall) -> (MadeCall, String) {
         let began = Instant::now();
         let mut made = MadeCall {
@@ -339,8 +340,8 @@ impl Loop<'_> {
     }
 }
 
-/// Returns why a call may not be made that a hook wants a person to be asked about. There is no person
-/// here, so it needs a hook that grants the permission.
+/// Returns why a call may not be made that a hook wants a person to be asked about. There is no
+/// person here, so it needs a hook that grants the permission.
 fn not_permitted(asking: &Verdict, permission: &Verdict) -> Option<String> {
     match permission.effect {
         Some(Effect::Allow) => None,

@@ -1,4 +1,4 @@
-//! Where agents, models, tools and hooks are registered, and agents are run.
+//! The agent center trait: registers agents, models, tools and hooks, and runs agents.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use crate::function::BoxFuture;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// The name is taken; `replace` would put the new one in its place.
+    /// The name is taken; `replace` would replace the old entry.
     #[error("the {kind} `{name}` is already registered")]
     Taken {
-        /// What it is: `agent`, `model`, `tool`, `MCP server`, `pre-hook`, `post-hook`, `model hook`,
-        /// `stream hook`.
+        /// What it is: `agent`, `model`, `tool`, `MCP server`, `pre-hook`, `post-hook`, `model
+        /// hook`, `stream hook`.
         kind: &'static str,
         /// The name.
         name: String,
@@ -45,11 +45,11 @@ pub enum IfTaken {
     /// It is an error.
     #[default]
     Refuse,
-    /// The new one takes its place.
+    /// The new one replaces the old one.
     Replace,
 }
 
-/// Registers agents and what they are made of, and runs them.
+/// Registers agents and their parts, and runs them.
 pub trait AgentCenter: Send + Sync {
     /// Registers a model under a name.
     fn register_model(
@@ -71,7 +71,7 @@ pub trait AgentCenter: Send + Sync {
     /// Registers a hook around each call of a model.
     fn register_model_hook(&self, hook: ModelHook, if_taken: IfTaken) -> Result<(), RegisterError>;
 
-    /// Registers an agent; all it names must be there.
+    /// Registers an agent; everything it names must be registered.
     fn register_agent(&self, agent: Agent, if_taken: IfTaken) -> Result<(), RegisterError>;
 
     /// Returns an agent.

@@ -1,4 +1,4 @@
-//! One hook made of several.
+//! Composes several hooks into one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,15 +15,15 @@ use crate::function::HookError;
 pub struct InnerHookError {
     /// The inner hook.
     pub hook: String,
-    /// What it said.
+    /// Its error.
     #[source]
     pub error: HookError,
 }
 
 impl InnerHookError {
-    /// Returns what was said at first, however deep the composition is.
+    /// Returns the original error, however deep the composition is.
     ///
-    /// An error of a type of its own is found there with [`HookError::downcast_ref`].
+    /// An error of your own type is found there with [`HookError::downcast_ref`].
     pub fn innermost(&self) -> &HookError {
         match self.error.downcast_ref::<Self>() {
             Some(inner) => inner.innermost(),
@@ -33,14 +33,14 @@ impl InnerHookError {
 }
 
 impl PreHook {
-    /// Makes one hook of several, to be named once by each agent that wants them all.
+    /// Composes several hooks into one, which an agent that wants them all names once.
     ///
     /// They run one after another by priority, each with its condition and its time limit. The
-    /// first failure ends it, as an [`InnerHookError`]. It is a guardrail if one of them is, and it
-    /// may take as long as all of them together.
+    /// first failure ends the composition, as an [`InnerHookError`]. It is a guardrail if one of
+    /// them is, and it may take as long as all of them together.
     ///
-    /// Those that are in the background run last, with a copy of the context, and their failures
-    /// change nothing; what waits for the composition waits for them, too.
+    /// Background hooks run last, with a copy of the context, and their failures change nothing;
+    /// what waits for the composition waits for them, too.
     ///
     /// ```
     /// use anyhook_sdk::agent::PreHook;
@@ -79,9 +79,9 @@ impl PreHook {
 }
 
 impl PostHook {
-    /// Makes one hook of several, as [`PreHook::all_of`] does.
+    /// Composes several hooks into one, as [`PreHook::all_of`] does.
     ///
-    /// Each of them still runs only after the runs it is meant for: complete ones, failed ones or
+    /// Each of them still runs only after the runs it is meant for: complete runs, failed runs or
     /// all.
     pub fn all_of(name: impl Into<String>, mut hooks: Vec<Self>) -> Self {
         hooks.sort_by_key(|hook| (!hook.config.blocking, std::cmp::Reverse(hook.priority)));
@@ -154,7 +154,7 @@ mod tests {
         HookContext::new(Agent::new("a", "m"), SessionContext::new("a", "s"), "")
     }
 
-    /// Adds its name to the message.
+    /// Makes a hook that appends its name to the message.
     fn says(name: &'static str) -> PreHook {
         PreHook::boxed(name, move |context| {
             Box::pin(async move {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     fn inner(error: &HookError) -> (&str, String) {
-        // The test's own call of the composition names it, too.
+        // The call in this test adds the name of the composition, too.
         let outer = error.downcast_ref::<InnerHookError>().unwrap();
         let inner = outer.error.downcast_ref::<InnerHookError>().unwrap();
         (&inner.hook, inner.innermost().to_string())

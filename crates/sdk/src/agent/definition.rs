@@ -1,13 +1,13 @@
-//! An agent, as it is written down.
+//! The definition of an agent, as data.
 
 use anyhook_model::nearest::nearest;
 use serde::{Deserialize, Serialize};
 
-/// An agent: data, loadable from JSON. What its names stand for is registered with a
+/// An agent: data, loadable from JSON. The things it names are registered with a
 /// [center](super::AgentCenter).
 ///
-/// Keys are written with underscores, and read in camel case, too. A key that is not one of them is an
-/// error: a guard whose list is misspelt must not be left out.
+/// Keys are written in snake case, and read in camel case, too. An unknown key is an error: a guard
+/// whose list is misspelt must not be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Written")]
 #[non_exhaustive]
@@ -20,7 +20,7 @@ pub struct Agent {
     pub description: String,
     /// The model, by the name it is registered under.
     pub model_name: String,
-    /// What the model is told first.
+    /// The system prompt of the model.
     pub instructions: String,
     /// Its tools.
     pub tool_names: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Agent {
     pub model_hook_names: Vec<String>,
 }
 
-/// An agent as it is read, with the keys that are none of its own.
+/// An agent as it is read, with unknown keys.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Written {
@@ -79,7 +79,7 @@ const KEYS: [&str; 16] = [
     "modelHookNames",
 ];
 
-/// A key that no agent has.
+/// A key that an agent does not have.
 #[derive(Debug, thiserror::Error)]
 enum UnknownKey {
     #[error("unknown key `{0}`; did you mean `{1}`?")]
@@ -131,13 +131,13 @@ impl Agent {
         self
     }
 
-    /// Sets what it is for.
+    /// Sets its description.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
         self
     }
 
-    /// Sets what the model is told first.
+    /// Sets the system prompt of the model.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = instructions.into();
         self

@@ -1,4 +1,4 @@
-//! The way of a run: blocking pre-hooks, background pre-hooks, the agent, blocking post-hooks,
+//! The phases of a run: blocking pre-hooks, background pre-hooks, the agent, blocking post-hooks,
 //! background post-hooks.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::call::{CallError, guarded};
 use crate::function::HookError;
 use crate::metrics::{HookOutcome, Metrics};
 
-/// Cancels runs: give a clone to a [`RunRequest`] and keep one.
+/// Cancels runs: pass a clone to a [`RunRequest`] and keep one.
 #[derive(Clone, Debug)]
 pub struct Cancel {
     sender: Arc<watch::Sender<bool>>,
@@ -51,20 +51,20 @@ impl Cancel {
 pub struct RunRequest {
     /// The session, which names the agent.
     pub session: SessionContext,
-    /// What the person says.
+    /// The user's message.
     pub message: String,
-    /// Whether the model is told what was said before in this session.
+    /// Whether the model is given the earlier messages of this session.
     pub load_history: bool,
     /// Ends the run early.
     pub cancel: Cancel,
-    /// The JSON Schema that the answer must keep to, if the model is to be told one.
+    /// The JSON Schema that the answer must satisfy, if the model is given one.
     pub answer_schema: Option<Value>,
-    /// A run that broke off, to go on with.
+    /// An interrupted run to resume.
     pub resume: Option<Box<Run>>,
 }
 
 impl RunRequest {
-    /// Asks for a run without history.
+    /// Requests a run without history.
     pub fn new(session: SessionContext, message: impl Into<String>) -> Self {
         Self {
             session,
@@ -76,7 +76,7 @@ impl RunRequest {
         }
     }
 
-    /// Asks to go on with a run that broke off: cancelled, out of steps, or without an answer.
+    /// Requests to resume an interrupted run: cancelled, out of steps, or without an answer.
     pub fn resume(run: Run) -> Self {
         let message = run.messages.iter().find_map(|message| match message {
             Message::User { text } => Some(text.clone()),
@@ -86,13 +86,13 @@ impl RunRequest {
         Self { resume: Some(Box::new(run)), ..request }
     }
 
-    /// Tells the model what was said before in this session.
+    /// Gives the model the earlier messages of this session.
     pub fn load_history(mut self) -> Self {
         self.load_history = true;
         self
     }
 
-    /// Lets the run be ended early.
+    /// Allows the run to be ended early.
     pub fn cancel(mut self, cancel: Cancel) -> Self {
         self.cancel = cancel;
         self
@@ -115,7 +115,7 @@ impl LiveAgentCenter {
         self.run_into(request, &mut Sink::Nobody).await
     }
 
-    /// Runs an agent; what it says goes to `sink` as it comes.
+    /// Runs an agent; its output goes to `sink` as it comes.
     pub(super) async fn run_into(
         &self,
         request: RunRequest,
@@ -144,7 +144,7 @@ impl LiveAgentCenter {
         let began = Instant::now();
         let work = Loop { center: self, cast: &cast, schema: request.answer_schema, history };
         let ended = tokio::select! {
-            // First: a run that is cancelled before it begins asks nobody.
+            // First: a run that is cancelled before it starts calls nothing.
             biased;
             () = request.cancel.cancelled() => Err(EarlyEnd::Cancelled),
             ended = work.run(&context, &mut run, sink) => ended.map_err(EarlyEnd::Failed),
@@ -158,7 +158,7 @@ impl LiveAgentCenter {
             }
             Err(ended) => {
                 let error = ended.into_error(&mut run);
-                // What a hook says about a failure does not replace it.
+                // A hook's error about a failure does not replace the failure.
                 let _ = self.post_hooks(&cast, &context, run, After::Failure).await;
                 Err(error)
             }
@@ -189,7 +189,7 @@ impl LiveAgentCenter {
         Ok(())
     }
 
-    /// Runs the blocking post-hooks one after another, keeps what was said, then starts the others.
+    /// Runs the blocking post-hooks one after another, stores the messages, then starts the others.
     async fn post_hooks(
         &self,
         cast: &ResolvedAgent,
@@ -246,14 +246,14 @@ impl LiveAgentCenter {
     }
 }
 
-/// How a run ended early.
+/// Why a run ended early.
 enum EarlyEnd {
     Cancelled,
     Failed(LoopError),
 }
 
 impl EarlyEnd {
-    /// Notes it in the run, and makes the error that carries the run.
+    /// Records it in the run, and makes the error that carries the run.
     fn into_error(self, run: &mut Run) -> RunError {
         run.status = match &self {
             Self::Cancelled => RunStatus::Cancelled,
@@ -281,7 +281,7 @@ impl EarlyEnd {
     }
 }
 
-/// Runs a pre-hook: a panic or a stall is its failure.
+/// Runs a pre-hook: a panic or a timeout is its failure.
 async fn run_pre_hook(
     hook: &PreHook,
     context: &mut HookContext,
@@ -292,7 +292,7 @@ async fn run_pre_hook(
     count(ended, &hook.config.name, "pre", began, metrics)
 }
 
-/// How the call of a hook ended; nothing if its condition does not hold.
+/// The result of calling a hook; `None` if its condition does not hold.
 pub(super) type HookCallResult = Result<Option<Result<(), HookError>>, CallError>;
 
 /// Calls a pre-hook. Its condition may panic, too.
@@ -321,7 +321,7 @@ pub(super) async fn call_post_hook(
     .await
 }
 
-/// Runs a post-hook: a panic or a stall is its failure.
+/// Runs a post-hook: a panic or a timeout is its failure.
 async fn run_post_hook(
     hook: &PostHook,
     context: &HookContext,
@@ -356,7 +356,7 @@ pub(super) fn count(
     result
 }
 
-/// Puts an output that a hook has changed into the conversation, too.
+/// Copies an output that a hook has changed into the conversation.
 fn replace_last_answer(run: &mut Run) {
     let output = run.output.clone();
     if let Some(Message::Assistant { text, .. }) =

@@ -1,4 +1,4 @@
-//! What a pre- or post-hook may be made of: an async function, an async closure, or a type of your
+//! What pre- and post-hooks can be made of: an async function, an async closure, or a type of your
 //! own.
 
 use std::future::Future;
@@ -7,10 +7,10 @@ use super::hook::HookContext;
 use super::run::Run;
 use crate::function::HookError;
 
-/// An async function or an async closure that a [`PreHook`](super::PreHook) can be made of.
+/// An async function or an async closure that a [`PreHook`](super::PreHook) can be made from.
 ///
-/// Implemented for all of them; its future may change threads, which `AsyncFn` alone cannot say yet.
-/// So a closure that borrows what it has captured is not one: see
+/// Implemented for all of them; its future is `Send`, which `AsyncFn` alone cannot express yet. So
+/// a closure that borrows what it has captured is not one: see
 /// [`PreHook::boxed`](super::PreHook::boxed) and [`PreHookHandler`].
 pub trait PreHookFn<'a>: Fn(&'a mut HookContext) -> Self::Future + Send + Sync {
     /// What it returns.
@@ -25,7 +25,7 @@ where
     type Future = Returned;
 }
 
-/// An async function or an async closure that a [`PostHook`](super::PostHook) can be made of.
+/// An async function or an async closure that a [`PostHook`](super::PostHook) can be made from.
 ///
 /// Implemented for all of them; see [`PreHookFn`].
 pub trait PostHookFn<'a>: Fn(&'a HookContext, &'a mut Run) -> Self::Future + Send + Sync {
@@ -41,7 +41,7 @@ where
     type Future = Returned;
 }
 
-/// A type of your own that is a pre-hook, with what it remembers in its fields.
+/// A type of your own that is a pre-hook, with its state in its fields.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,7 +68,7 @@ pub trait PreHookHandler: Send + Sync + 'static {
     fn run(&self, context: &mut HookContext) -> impl Future<Output = Result<(), HookError>> + Send;
 }
 
-/// A type of your own that is a post-hook, with what it remembers in its fields.
+/// A type of your own that is a post-hook, with its state in its fields.
 pub trait PostHookHandler: Send + Sync + 'static {
     /// Runs after an agent.
     fn run(

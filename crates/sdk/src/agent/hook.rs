@@ -36,7 +36,7 @@ use crate::function::{BoxFuture, HookError};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hook {
-    /// The name by which agents call it.
+    /// The name by which agents refer to it.
     pub name: String,
     /// Whether the run waits for it, and ends if it fails.
     #[serde(default = "waited_for")]
@@ -48,7 +48,7 @@ fn waited_for() -> bool {
 }
 
 impl Hook {
-    /// Names a hook that the run waits for.
+    /// Configures a hook that the run waits for.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), blocking: true }
     }
@@ -78,7 +78,7 @@ impl From<String> for Hook {
     }
 }
 
-/// What a hook is shown of a run.
+/// What a hook sees of a run.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct HookContext {
@@ -86,14 +86,14 @@ pub struct HookContext {
     pub agent: Agent,
     /// The session.
     pub session: SessionContext,
-    /// What the person said. A blocking pre-hook may rewrite it.
+    /// The user's message. A blocking pre-hook may rewrite it.
     pub user_message: String,
-    /// Data that hooks pass on to later ones.
+    /// Data that hooks pass to later ones.
     pub metadata: Map<String, Value>,
 }
 
 impl HookContext {
-    /// Makes what hooks would be shown of a message to an agent: for testing a hook alone.
+    /// Makes the context that hooks would see for a message to an agent: for testing a hook alone.
     ///
     /// ```
     /// use anyhook_sdk::agent::builtin::max_length;
@@ -126,9 +126,9 @@ pub(crate) type PostFunction = dyn for<'a> Fn(&'a HookContext, &'a mut Run) -> B
 pub(crate) type PreCondition = dyn Fn(&HookContext) -> bool + Send + Sync;
 pub(crate) type PostCondition = dyn Fn(&HookContext, &Run) -> bool + Send + Sync;
 
-/// A hook's place in the order if none is given; high runs first.
+/// A hook's default priority; higher runs first.
 pub const PRIORITY_DEFAULT: i32 = 100;
-/// How long a hook may take if nothing is said.
+/// A hook's default time limit.
 pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
 
 /// A function that runs before an agent.
@@ -143,10 +143,10 @@ pub struct PreHook {
 }
 
 impl PreHook {
-    /// Makes a hook of an async function or an async closure: `async |context| { … }`.
+    /// Makes a hook from an async function or an async closure: `async |context| { … }`.
     ///
-    /// Its name alone makes it one that the run waits for; a [`Hook`] says more. A closure that needs
-    /// something from around it is made by [`boxed`](Self::boxed), or is a type of its own
+    /// With a name alone the run waits for it; a [`Hook`] configures more. A closure that captures
+    /// something needs [`boxed`](Self::boxed), or a type of your own
     /// ([`from_handler`](Self::from_handler)).
     pub fn new<F>(config: impl Into<Hook>, function: F) -> Self
     where
@@ -155,8 +155,8 @@ impl PreHook {
         Self::boxed(config, move |context| Box::pin(function(context)))
     }
 
-    /// Makes a hook of a closure that returns a future on the heap, with clones of what it needs:
-    /// `move |context| { let log = log.clone(); Box::pin(async move { … }) }`.
+    /// Makes a hook from a closure that returns a boxed future, with clones of what it needs: `move
+    /// |context| { let log = log.clone(); Box::pin(async move { … }) }`.
     pub fn boxed<F>(config: impl Into<Hook>, function: F) -> Self
     where
         F: for<'a> Fn(&'a mut HookContext) -> BoxFuture<'a, Result<(), HookError>>
@@ -174,7 +174,7 @@ impl PreHook {
         }
     }
 
-    /// Makes a hook of a type of your own.
+    /// Makes a hook from a type of your own.
     pub fn from_handler(config: impl Into<Hook>, handler: impl PreHookHandler) -> Self {
         let handler = Arc::new(handler);
         Self::boxed(config, move |context| {
@@ -183,29 +183,28 @@ impl PreHook {
         })
     }
 
-    /// Gives it another name, and sets whether the run waits for it. A guardrail stays one that is
-    /// waited for.
+    /// Gives it another name, and sets whether the run waits for it. A guardrail remains blocking.
     pub fn with_config(mut self, config: Hook) -> Self {
         self.config = Hook { blocking: config.blocking || self.guardrail, ..config };
         self
     }
 
-    /// Makes it run in the background: the run does not wait for it, and its failure changes nothing.
-    /// A guardrail stays one that is waited for.
+    /// Makes it run in the background: the run does not wait for it, and its failure changes
+    /// nothing. A guardrail remains blocking.
     pub fn in_background(mut self) -> Self {
         self.config.blocking = self.guardrail;
         self
     }
 
-    /// Makes it a guardrail: waited for whatever is set, and nothing is started in the background
-    /// before all guardrails have passed.
+    /// Makes it a guardrail: blocking whatever is configured, and nothing is started in the
+    /// background before all guardrails have passed.
     pub fn guardrail(mut self) -> Self {
         self.guardrail = true;
         self.config.blocking = true;
         self
     }
 
-    /// Sets its place in the order; high runs first, 100 by default.
+    /// Sets its priority; higher runs first, 100 by default.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
@@ -217,7 +216,7 @@ impl PreHook {
         self
     }
 
-    /// Runs it only where this is true.
+    /// Runs it only if this returns `true`.
     pub fn only_if(
         mut self,
         condition: impl Fn(&HookContext) -> bool + Send + Sync + 'static,
@@ -226,19 +225,19 @@ impl PreHook {
         self
     }
 
-    /// Runs it alone, as a center would: only if its condition holds, within its time limit, and with
-    /// a panic as an error.
+    /// Runs it alone, as a center would: only if its condition holds, within its time limit, and
+    /// with a panic as an error.
     pub async fn execute(&self, context: &mut HookContext) -> Result<(), HookError> {
         result_of(call_pre_hook(self, context).await)
     }
 
-    /// Returns its name and whether it is waited for.
+    /// Returns its name and whether it is blocking.
     pub fn config(&self) -> &Hook {
         &self.config
     }
 }
 
-/// What came of a call; a hook whose condition does not hold has nothing to say.
+/// Returns the result of a call; a hook whose condition does not hold has succeeded.
 fn result_of(called: HookCallResult) -> Result<(), HookError> {
     match called {
         Ok(said) => said.unwrap_or(Ok(())),
@@ -281,8 +280,8 @@ pub struct PostHook {
 }
 
 impl PostHook {
-    /// Makes a hook of an async function or an async closure, as [`PreHook::new`] does:
-    /// `async |context, run| { … }`.
+    /// Makes a hook from an async function or an async closure, as [`PreHook::new`] does: `async
+    /// |context, run| { … }`.
     pub fn new<F>(config: impl Into<Hook>, function: F) -> Self
     where
         F: AsyncFn(&HookContext, &mut Run) -> Result<(), HookError>
@@ -292,7 +291,7 @@ impl PostHook {
         Self::boxed(config, move |context, run| Box::pin(function(context, run)))
     }
 
-    /// Makes a hook of a closure that returns a future on the heap, as [`PreHook::boxed`] does.
+    /// Makes a hook from a closure that returns a boxed future, as [`PreHook::boxed`] does.
     pub fn boxed<F>(config: impl Into<Hook>, function: F) -> Self
     where
         F: for<'a> Fn(&'a HookContext, &'a mut Run) -> BoxFuture<'a, Result<(), HookError>>
@@ -311,7 +310,7 @@ impl PostHook {
         }
     }
 
-    /// Makes a hook of a type of your own.
+    /// Makes a hook from a type of your own.
     pub fn from_handler(config: impl Into<Hook>, handler: impl PostHookHandler) -> Self {
         let handler = Arc::new(handler);
         Self::boxed(config, move |context, run| {
@@ -320,29 +319,27 @@ impl PostHook {
         })
     }
 
-    /// Gives it another name, and sets whether the run waits for it. A guardrail stays one that is
-    /// waited for.
+    /// Gives it another name, and sets whether the run waits for it. A guardrail remains blocking.
     pub fn with_config(mut self, config: Hook) -> Self {
         self.config = Hook { blocking: config.blocking || self.guardrail, ..config };
         self
     }
 
-    /// Makes it run in the background, with a copy of the run. A guardrail stays one that is waited
-    /// for.
+    /// Makes it run in the background, with a copy of the run. A guardrail remains blocking.
     pub fn in_background(mut self) -> Self {
         self.config.blocking = self.guardrail;
         self
     }
 
-    /// Makes it a guardrail: waited for whatever is set, and nothing is started in the background
-    /// before all guardrails have passed.
+    /// Makes it a guardrail: blocking whatever is configured, and nothing is started in the
+    /// background before all guardrails have passed.
     pub fn guardrail(mut self) -> Self {
         self.guardrail = true;
         self.config.blocking = true;
         self
     }
 
-    /// Sets its place in the order; high runs first, 100 by default.
+    /// Sets its priority; higher runs first, 100 by default.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
@@ -354,7 +351,7 @@ impl PostHook {
         self
     }
 
-    /// Runs it only where this is true.
+    /// Runs it only if this returns `true`.
     pub fn only_if(
         mut self,
         condition: impl Fn(&HookContext, &Run) -> bool + Send + Sync + 'static,
@@ -375,8 +372,9 @@ impl PostHook {
         self
     }
 
-    /// Runs it alone, as a center would: only if it is meant for such a run and its condition holds,
-    /// within its time limit, and with a panic as an error. [`Run::new`] makes a run to try it with.
+    /// Runs it alone, as a center would: only if it is meant for such a run and its condition
+    /// holds, within its time limit, and with a panic as an error. [`Run::new`] makes a run to try
+    /// it with.
     pub async fn execute(&self, context: &HookContext, run: &mut Run) -> Result<(), HookError> {
         if !is_due(self.after, &run.status) {
             return Ok(());
@@ -384,7 +382,7 @@ impl PostHook {
         result_of(call_post_hook(self, context, run).await)
     }
 
-    /// Returns its name and whether it is waited for.
+    /// Returns its name and whether it is blocking.
     pub fn config(&self) -> &Hook {
         &self.config
     }

@@ -1,4 +1,4 @@
-//! The center: where everything is registered.
+//! The live agent center: the registry of agents, models, tools and hooks.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -19,12 +19,12 @@ use crate::function::BoxFuture;
 use crate::hooks::Hooks;
 use crate::metrics::Metrics;
 
-/// An agent may make so many steps in a run, unless said otherwise.
+/// The default number of steps that an agent may make in a run.
 const STEPS: usize = 50;
-/// A tool may take so long, unless said otherwise.
+/// The default time limit of a tool.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Registers agents and what they are made of, and runs them. Share it with [`Arc`].
+/// Registers agents and their parts, and runs them. Share it with [`Arc`].
 ///
 /// Dropping it cancels what runs in the background.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct LiveAgentCenter {
     pub(super) sessions: OpenSessions,
 }
 
-/// What does not change while a center lives.
+/// What does not change during the lifetime of a center.
 pub(super) struct CenterSettings {
     pub(super) history: Arc<dyn History>,
     pub(super) hooks: Option<Arc<Hooks>>,
@@ -61,7 +61,7 @@ type KnownMcpServer = Arc<super::mcp::Registered>;
 #[cfg(not(feature = "mcp"))]
 type KnownMcpServer = Arc<std::convert::Infallible>;
 
-/// What is registered.
+/// Everything that is registered.
 #[derive(Default)]
 pub(super) struct Registry {
     agents: HashMap<String, Arc<Agent>>,
@@ -90,7 +90,7 @@ impl std::fmt::Debug for Registry {
     }
 }
 
-/// An agent with all it names, as it was when its run began.
+/// An agent with everything it names, as of the start of its run.
 pub(super) struct ResolvedAgent {
     pub(super) agent: Arc<Agent>,
     pub(super) model: Arc<dyn Model>,
@@ -112,7 +112,7 @@ impl ResolvedAgent {
     }
 }
 
-/// Puts a [`LiveAgentCenter`] together.
+/// Builds a [`LiveAgentCenter`].
 #[derive(Debug)]
 #[must_use]
 pub struct LiveAgentCenterBuilder {
@@ -121,7 +121,7 @@ pub struct LiveAgentCenterBuilder {
 }
 
 impl LiveAgentCenterBuilder {
-    /// Keeps what was said in sessions there; in memory by default.
+    /// Stores the messages of sessions there; in memory by default.
     pub fn history(mut self, history: Arc<dyn History>) -> Self {
         self.settings.history = history;
         self
@@ -147,7 +147,7 @@ impl LiveAgentCenterBuilder {
         self
     }
 
-    /// Runs all hooks in the background but guardrails.
+    /// Runs all hooks except guardrails in the background.
     pub fn hooks_in_background(mut self) -> Self {
         self.settings.all_in_background = true;
         self
@@ -160,7 +160,7 @@ impl LiveAgentCenterBuilder {
         self
     }
 
-    /// Puts it together.
+    /// Builds the center.
     pub fn build(self) -> LiveAgentCenter {
         LiveAgentCenter {
             registry: RwLock::default(),
@@ -173,7 +173,7 @@ impl LiveAgentCenterBuilder {
 }
 
 impl LiveAgentCenter {
-    /// Begins to put a center together.
+    /// Starts to build a center.
     pub fn builder() -> LiveAgentCenterBuilder {
         LiveAgentCenterBuilder {
             settings: CenterSettings {
@@ -203,9 +203,9 @@ impl LiveAgentCenter {
         }
     }
 
-    /// Ends a session: tells the hooks, if they know of it. A later run begins it anew.
+    /// Ends a session: notifies the hooks, if they know of it. A later run starts it again.
     ///
-    /// A session begins with its first run. Its history is kept.
+    /// A session starts with its first run. Its history is kept.
     pub async fn end_session(&self, session: &SessionContext, exit_reason: &str) {
         if let Some(hooks) = &self.settings.hooks
             && self.sessions.close(session)
@@ -214,8 +214,8 @@ impl LiveAgentCenter {
         }
     }
 
-    /// Ends all sessions and waits until no hook runs in the background any more: for an orderly end
-    /// of the program.
+    /// Ends all sessions and waits until no hook runs in the background any more: for an orderly
+    /// shutdown of the program.
     pub async fn shut_down(&self) {
         for session in self.sessions.open() {
             self.end_session(&session, "shutdown").await;
@@ -242,17 +242,17 @@ impl LiveAgentCenter {
         hooks
     }
 
-    /// Returns what pre- and post-hooks did: counts, errors, latencies.
+    /// Returns the metrics of pre- and post-hooks: counts, errors, latencies.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// Returns what runs in the background.
+    /// Returns the background tasks.
     pub fn background(&self) -> &Background {
         &self.background
     }
 
-    /// Says which hooks a run of an agent would meet, in order: pre-hooks, then post-hooks.
+    /// Returns which hooks a run of an agent would call, in order: pre-hooks, then post-hooks.
     pub fn explain_agent(&self, id: &str) -> Option<Vec<PlannedRunHook>> {
         let cast = self.cast(id)?;
         let in_background = |hook: &super::hook::Hook, guardrail: bool| {
@@ -273,7 +273,7 @@ impl LiveAgentCenter {
         Some(pre.chain(post).collect())
     }
 
-    /// Returns an agent with all it names.
+    /// Returns an agent with everything it names.
     pub(super) fn cast(&self, id: &str) -> Option<ResolvedAgent> {
         let registry = self.read();
         let agent = registry.agents.get(id)?.clone();
@@ -289,7 +289,7 @@ impl LiveAgentCenter {
             .filter_map(|name| registry.post_hooks.get(name))
             .cloned()
             .collect();
-        // At equal priority in the order the agent names them.
+        // At equal priority in the order in which the agent names them.
         pre_hooks.sort_by_key(|hook| std::cmp::Reverse(hook.priority));
         post_hooks.sort_by_key(|hook| std::cmp::Reverse(hook.priority));
         let mut model_hooks: Vec<ModelHook> = agent
@@ -316,7 +316,7 @@ impl LiveAgentCenter {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Registry> {
-        // Nothing that holds it for writing can panic half-way.
+        // No code that holds the write lock can panic half-way.
         self.registry.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -325,7 +325,7 @@ impl LiveAgentCenter {
     }
 }
 
-/// A hook of a run, in its place.
+/// A hook of a run, in its order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlannedRunHook {
@@ -339,7 +339,7 @@ pub struct PlannedRunHook {
     pub background: bool,
 }
 
-/// Puts something under its name, unless the name is taken.
+/// Stores something under its name, unless the name is taken.
 pub(super) fn put<T>(
     map: &mut HashMap<String, T>,
     kind: &'static str,

@@ -1,5 +1,5 @@
-//! MCP servers: programs that bring tools, started when an agent first needs them and ended with
-//! the center.
+//! MCP servers: programs that provide tools, started when an agent first needs them and stopped
+//! with the center.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -21,19 +21,19 @@ use super::tool::{Tool, ToolDescription, ToolError};
 use crate::call::{CallError, guarded};
 use crate::function::BoxFuture;
 
-/// A server has so long to start and to say which tools it has, unless said otherwise.
+/// The default time limit for a server to start and to list its tools.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// A call may take so long, unless said otherwise.
+/// The default time limit of a call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// No message of a server may be longer.
+/// The maximum length of a server's message.
 const LONGEST_MESSAGE: usize = 10 << 20;
-/// So much of what went wrong is passed on: an error may quote the server.
+/// At most this much of an error is passed on: it may quote the server.
 const LONGEST_WORDS: usize = 2000;
 
 /// How to reach an MCP server. Registered with [`LiveAgentCenter::register_mcp_server`].
 ///
 /// It is started when an agent that names it first runs, and kept for later runs of all agents. Its
-/// tools are offered to the model as `mcp__SERVER__TOOL`. A server that has ended is started again
+/// tools are offered to the model as `mcp__SERVER__TOOL`. A server that has exited is started again
 /// at the next run.
 #[derive(Clone)]
 #[must_use]
@@ -47,8 +47,8 @@ pub struct McpServer {
 }
 
 impl McpServer {
-    /// A program that speaks MCP on its standard input and output. It has the environment of this
-    /// program, and what [`env`](Self::env) adds.
+    /// A program that speaks MCP on its standard input and output. It inherits the environment of
+    /// this program, plus what [`env`](Self::env) adds.
     pub fn stdio<T: Into<OsString>>(
         program: impl Into<OsString>,
         arguments: impl IntoIterator<Item = T>,
@@ -81,7 +81,7 @@ impl McpServer {
         self
     }
 
-    /// Sets how long a call may take; one minute by default. The center's limit for tools holds,
+    /// Sets how long a call may take; one minute by default. The center's limit for tools applies,
     /// too.
     pub fn call_timeout(mut self, timeout: Duration) -> Self {
         self.call_timeout = timeout;
@@ -114,7 +114,7 @@ impl fmt::Debug for McpServer {
 
 impl LiveAgentCenter {
     /// Registers an MCP server under a name. It is not started before an agent needs it. One that
-    /// is replaced is ended when the last run that uses it is done.
+    /// is replaced is stopped when the last run that uses it has ended.
     pub fn register_mcp_server(
         &self,
         name: &str,
@@ -128,7 +128,7 @@ impl LiveAgentCenter {
     }
 }
 
-/// A server that runs, with the tools it has.
+/// A running server, with its tools.
 #[derive(Debug)]
 struct Connected {
     connection: Connection,
@@ -136,7 +136,7 @@ struct Connected {
 }
 
 impl Connected {
-    /// Starts a server and asks it for its tools. The time limit is the caller's.
+    /// Starts a server and asks it for its tools. The caller applies the time limit.
     async fn open(name: &str, server: &McpServer) -> Result<Self, McpError> {
         let limits = SessionLimits {
             deadline: Duration::MAX,
@@ -152,7 +152,7 @@ impl Connected {
     /// Calls a tool.
     async fn call(&self, tool: &str, input: Value) -> Result<Value, ToolError> {
         match self.connection.call(tool, input).await {
-            // What the texts say is in there, too: the protocol asks for that.
+            // It includes the content of the texts: the protocol requires that.
             Ok(answer) => Ok(answer.structured.unwrap_or(Value::String(answer.text))),
             Err(McpError { fault: ServerError::Arguments, .. }) => {
                 Err(ToolError::Arguments("they are not an object".to_owned()))
@@ -181,9 +181,9 @@ pub(super) struct Registered {
 }
 
 impl Registered {
-    /// Returns the connection, and makes it first if there is none that lives.
+    /// Returns the connection; connects first if there is no live one.
     async fn connection(&self) -> Result<Arc<Connected>, String> {
-        // Held while connecting: runs that begin together share one connection.
+        // Held while connecting: runs that start together share one connection.
         let mut slot = self.connection.lock().await;
         if let Some(connection) = slot.as_ref().filter(|one| one.connection.is_alive()) {
             return Ok(connection.clone());
@@ -226,7 +226,7 @@ impl Tool for McpTool {
     }
 }
 
-/// Returns the name a model knows a tool by. Models allow but these characters.
+/// Returns a tool's name for the model. Models allow only these characters.
 fn name_of(server: &str, tool: &str) -> String {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     let clean = |name: &str| name.replace(|letter| !allowed(letter), "_");
@@ -249,8 +249,8 @@ impl RunServers {
         self.tools.get()?.get(name)
     }
 
-    /// Connects to all servers at once. Returns their tools, in the order of the servers, without
-    /// those whose names are taken.
+    /// Connects to all servers in parallel. Returns their tools, in the order of the servers,
+    /// without those whose names are taken.
     pub(super) async fn connect(
         &self,
         taken: &HashMap<String, Arc<dyn Tool>>,

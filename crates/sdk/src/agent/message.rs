@@ -1,15 +1,15 @@
-//! What is said in a conversation.
+//! The messages of a conversation.
 
 use serde::{Deserialize, Serialize};
 
-/// A tool call that a model asks for.
+/// A tool call that a model requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestedCall {
     /// The model's id of the call.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments, as the model wrote them: JSON, if all is well.
+    /// The arguments, as the model wrote them: normally JSON.
     pub arguments: String,
 }
 
@@ -18,12 +18,12 @@ pub struct RequestedCall {
 #[serde(tag = "role", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Message {
-    /// What the person said.
+    /// The user's message.
     User {
         /// The text.
         text: String,
     },
-    /// What the model said, and the calls it asks for.
+    /// The model's text, and the calls it requests.
     Assistant {
         /// The text.
         text: String,
@@ -31,19 +31,19 @@ pub enum Message {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<RequestedCall>,
     },
-    /// What came of a call.
+    /// The result of a call.
     Tool {
         /// The model's id of the call.
         call_id: String,
         /// The tool.
         name: String,
-        /// What the model is told.
+        /// The text for the model.
         text: String,
     },
 }
 
 impl Message {
-    /// Makes a person's message.
+    /// Makes a user's message.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User { text: text.into() }
     }

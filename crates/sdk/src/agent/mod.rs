@@ -1,5 +1,5 @@
-//! Agents with hooks: pre- and post-hooks around a run, model hooks around each call of its model, tool
-//! hooks around each call of a tool.
+//! Agents with hooks: pre- and post-hooks around a run, model hooks around each call of its model,
+//! tool hooks around each call of a tool.
 
 mod agent_loop;
 pub mod builtin;

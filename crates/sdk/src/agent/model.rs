@@ -1,4 +1,4 @@
-//! A model: asked with a conversation, answers piece by piece.
+//! The model trait: takes a conversation, and streams its answer piece by piece.
 
 use std::pin::Pin;
 
@@ -10,17 +10,17 @@ use super::message::{Message, RequestedCall};
 use super::tool::ToolDescription;
 use crate::function::BoxFuture;
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ModelRequest {
-    /// What it is told first.
+    /// The system prompt.
     pub instructions: String,
     /// The conversation so far.
     pub messages: Vec<Message>,
-    /// The tools it may ask for.
+    /// The tools it may call.
     pub tools: Vec<ToolDescription>,
-    /// The JSON Schema its answer must keep to, if it must be JSON.
+    /// The JSON Schema that its answer must satisfy, if it must be JSON.
     pub answer_schema: Option<Value>,
 }
 
@@ -30,23 +30,23 @@ pub struct ModelRequest {
 pub enum ModelEvent {
     /// A piece of text.
     Text(String),
-    /// A call, complete.
+    /// A complete call.
     Call(RequestedCall),
-    /// What it cost so far; the last one counts.
+    /// The usage so far; the last one counts.
     Usage(Usage),
     /// The answer is complete.
     Done(StopReason),
 }
 
-/// A model's answer, complete.
+/// A model's complete answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelAnswer {
-    /// What it said.
+    /// The text.
     pub text: String,
-    /// The calls it asks for.
+    /// The calls it requests.
     pub calls: Vec<RequestedCall>,
-    /// What it cost.
+    /// The usage.
     pub usage: Usage,
     /// Why it stopped.
     pub stop_reason: StopReason,
@@ -63,18 +63,18 @@ impl ModelAnswer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// It has said all.
+    /// It has finished its answer.
     #[default]
     Finished,
     /// It waits for the results of its calls.
     Calls,
-    /// Its answer was cut off: too long.
+    /// Its answer was truncated: too long.
     Length,
-    /// Its provider refused to go on.
+    /// Its provider refused to continue.
     Refused,
 }
 
-/// What an answer cost, in tokens.
+/// The usage of an answer, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens of the conversation.
@@ -97,15 +97,15 @@ pub enum ModelError {
     /// It could not be reached.
     #[error("the model cannot be reached: {0}")]
     Unreachable(String),
-    /// It said no.
+    /// It refused the request.
     #[error("the model's server answered {status}: {message}")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// Its answer makes no sense.
+    /// Its answer is invalid.
     #[error("the model's answer cannot be read: {0}")]
     Garbage(String),
     /// Nothing came for too long.
@@ -119,7 +119,7 @@ pub enum ModelError {
 /// A model's answer, piece by piece.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
-/// A model. Implement it for what you use.
+/// A model. Implement it for the provider that you use.
 pub trait Model: Send + Sync {
     /// Asks the model. The stream ends with [`ModelEvent::Done`] or an error.
     fn ask(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelStream, ModelError>>;

@@ -1,4 +1,4 @@
-//! Hooks around each call of a model: what it is asked, and what it answered.
+//! Model hooks: hooks around each call of a model, on its request and on its answer.
 //!
 //! A run asks its model once for each step. A pre-hook sees the run before all of them, a post-hook
 //! after all of them; these see each one.
@@ -22,7 +22,7 @@ type AfterFunction = dyn for<'a> Fn(&'a HookContext, &'a mut ModelAnswer) -> Box
     + Send
     + Sync;
 
-/// An async function or an async closure on something of a model's call.
+/// An async function or an async closure that takes the request or the answer of a model's call.
 ///
 /// Implemented for all of them; see [`PreHookFn`](super::handler::PreHookFn).
 pub trait ModelHookFn<'a, Subject: 'a>:
@@ -40,10 +40,10 @@ where
     type Future = Returned;
 }
 
-/// A type of your own around each call of a model, with what it remembers in its fields.
+/// A type of your own around each call of a model, with its state in its fields.
 pub trait ModelHookHandler: Send + Sync + 'static {
-    /// Sees what the model is about to be asked, and may change it. An error ends the run before the
-    /// model is asked.
+    /// Sees the request to the model, and may change it. An error ends the run before the model is
+    /// called.
     fn before(
         &self,
         context: &HookContext,
@@ -53,8 +53,8 @@ pub trait ModelHookHandler: Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Sees what the model has answered, and may change it. An error ends the run before any call the
-    /// answer asks for is made.
+    /// Sees the model's answer, and may change it. An error ends the run before any call that the
+    /// answer requests is made.
     fn after(
         &self,
         context: &HookContext,
@@ -67,9 +67,9 @@ pub trait ModelHookHandler: Send + Sync + 'static {
 
 /// A hook around each call of an agent's model.
 ///
-/// The run waits for it, and ends if it fails. What it changes counts from there on: the request is
-/// what the model is asked, the answer is what the run goes on with. Of a streamed answer the pieces
-/// were shown already: a [`StreamHook`](super::StreamHook) changes those.
+/// The run waits for it, and ends if it fails. Its changes take effect: the model gets the changed
+/// request, and the run continues with the changed answer. The pieces of a streamed answer have
+/// been shown already: a [`StreamHook`](super::StreamHook) changes those.
 ///
 /// ```
 /// use anyhook_sdk::agent::{Message, ModelHook};
@@ -101,7 +101,7 @@ impl ModelHook {
         }
     }
 
-    /// Makes a hook that sees what the model is about to be asked: `async |context, request| { … }`.
+    /// Makes a hook that sees the request to the model: `async |context, request| { … }`.
     pub fn before<F>(name: impl Into<String>, function: F) -> Self
     where
         F: AsyncFn(&HookContext, &mut ModelRequest) -> Result<(), HookError>
@@ -113,7 +113,7 @@ impl ModelHook {
         Self { before: Some(before), ..Self::named(name) }
     }
 
-    /// Makes a hook that sees what the model has answered: `async |context, answer| { … }`.
+    /// Makes a hook that sees the model's answer: `async |context, answer| { … }`.
     pub fn after<F>(name: impl Into<String>, function: F) -> Self
     where
         F: AsyncFn(&HookContext, &mut ModelAnswer) -> Result<(), HookError>
@@ -125,7 +125,7 @@ impl ModelHook {
         Self { after: Some(after), ..Self::named(name) }
     }
 
-    /// Makes a hook of a type of your own.
+    /// Makes a hook from a type of your own.
     pub fn from_handler(name: impl Into<String>, handler: impl ModelHookHandler) -> Self {
         let handler = Arc::new(handler);
         let before: Arc<BeforeFunction> = Arc::new({
@@ -142,7 +142,7 @@ impl ModelHook {
         Self { before: Some(before), after: Some(after), ..Self::named(name) }
     }
 
-    /// Sets its place in the order; high runs first, 100 by default.
+    /// Sets its priority; higher runs first, 100 by default.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
@@ -159,7 +159,7 @@ impl ModelHook {
         &self.name
     }
 
-    /// Runs what comes before the model alone, within its time limit and with a panic as an error.
+    /// Runs the part before the model alone, within its time limit and with a panic as an error.
     pub async fn execute_before(
         &self,
         context: &HookContext,
@@ -168,7 +168,7 @@ impl ModelHook {
         self.run_before(context, request, &Metrics::default()).await
     }
 
-    /// Runs what comes after the model alone, within its time limit and with a panic as an error.
+    /// Runs the part after the model alone, within its time limit and with a panic as an error.
     pub async fn execute_after(
         &self,
         context: &HookContext,

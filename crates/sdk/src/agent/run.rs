@@ -1,4 +1,4 @@
-//! A run: one message to an agent, and all that came of it.
+//! A run: one message to an agent, and everything that resulted from it.
 
 use std::time::Duration;
 
@@ -11,23 +11,23 @@ use super::model::{ModelError, Usage};
 use super::session::SessionContext;
 use crate::function::HookError;
 
-/// What became of a run.
+/// The status of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunStatus {
-    /// It goes on.
+    /// It is running.
     #[default]
     Running,
-    /// It is done.
+    /// It is complete.
     Completed,
-    /// It failed: why.
+    /// It failed, with the reason.
     Failed(String),
-    /// Somebody cancelled it.
+    /// It was cancelled.
     Cancelled,
 }
 
-/// A tool call that was asked for in a run.
+/// A tool call that was requested in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct MadeCall {
@@ -35,7 +35,7 @@ pub struct MadeCall {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// What it was called with, after all changes by hooks.
+    /// Its input, after all changes by hooks.
     pub input: Value,
     /// Its result, or why it has none.
     pub result: Result<Value, String>,
@@ -45,32 +45,32 @@ pub struct MadeCall {
     pub duration: Duration,
 }
 
-/// One message to an agent, and all that came of it.
+/// One message to an agent, and everything that resulted from it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Run {
     /// The run's id.
     pub id: String,
-    /// Whose conversation it belongs to.
+    /// The session it belongs to.
     pub session: SessionContext,
-    /// What the agent said at last. Post-hooks may change it.
+    /// The agent's final message. Post-hooks may change it.
     pub output: String,
     /// The messages of this run: the person's, the model's, the tools'.
     pub messages: Vec<Message>,
     /// The tool calls, in order.
     pub tool_calls: Vec<MadeCall>,
-    /// What it cost.
+    /// The usage.
     pub usage: Usage,
     /// How long the agent took, without its hooks.
     pub duration: Duration,
     /// The outcome.
     pub status: RunStatus,
-    /// What hooks passed on.
+    /// Data that hooks passed on.
     pub metadata: Map<String, Value>,
 }
 
 impl Run {
-    /// Makes a run that is complete with this output: for testing a post-hook alone.
+    /// Makes a complete run with this output: for testing a post-hook alone.
     pub fn new(session: SessionContext, output: impl Into<String>) -> Self {
         let (output, status) = (output.into(), RunStatus::Completed);
         let messages = vec![Message::assistant(output.clone())];
@@ -85,8 +85,8 @@ impl Run {
             .or_else(|| text.strip_prefix("```"))
             .and_then(|rest| rest.strip_suffix("```"))
             .unwrap_or(text);
-        // By way of a value: where a program keeps numbers to the digit, `untagged`, `flatten` and
-        // tagged types read numbers from a value only.
+        // Through a value: if the program enables `serde_json`'s arbitrary precision, `untagged`,
+        // `flatten` and tagged types read numbers from a value only.
         serde_json::from_str(inner.trim())
             .and_then(|value: Value| serde_json::from_value(value))
             .map_err(|error| RunError::Answer {
@@ -100,23 +100,23 @@ impl Run {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Nobody has registered this agent.
+    /// This agent is not registered.
     #[error("there is no agent `{0}`")]
     UnknownAgent(String),
-    /// A blocking pre-hook failed: the model was not asked.
+    /// A blocking pre-hook failed: the model was not called.
     #[error("the hook `{hook}` stopped the run: {error}")]
     PreHook {
         /// The hook.
         hook: String,
-        /// What it said.
+        /// Its error.
         error: HookError,
     },
-    /// A blocking post-hook failed. The run is done, and here it is.
+    /// A blocking post-hook failed. The run is complete and included.
     #[error("the hook `{hook}` failed after the run: {error}")]
     PostHook {
         /// The hook.
         hook: String,
-        /// What it said.
+        /// Its error.
         error: HookError,
         /// The finished run.
         run: Box<Run>,
@@ -129,7 +129,7 @@ pub enum RunError {
     Model {
         /// The reason.
         error: ModelError,
-        /// As far as it went.
+        /// The run so far.
         run: Box<Run>,
     },
     /// A hook around a call of the model failed.
@@ -137,9 +137,9 @@ pub enum RunError {
     ModelHook {
         /// The hook.
         hook: String,
-        /// What it said.
+        /// Its error.
         error: HookError,
-        /// As far as it went.
+        /// The run so far.
         run: Box<Run>,
     },
     /// A stream hook stopped the answer.
@@ -149,15 +149,15 @@ pub enum RunError {
         hook: String,
         /// The reason.
         reason: String,
-        /// As far as it went.
+        /// The run so far.
         run: Box<Run>,
     },
-    /// The agent made more steps than it may.
+    /// The agent made more steps than allowed.
     #[error("the agent is not done after {limit} steps")]
     TooManySteps {
         /// The limit.
         limit: usize,
-        /// As far as it went.
+        /// The run so far.
         run: Box<Run>,
     },
     /// The answer is not what was asked for.
@@ -168,13 +168,13 @@ pub enum RunError {
         /// What is wrong.
         why: String,
     },
-    /// Somebody cancelled it.
+    /// It was cancelled.
     #[error("the run was cancelled")]
     Cancelled {
-        /// As far as it went.
+        /// The run so far.
         run: Box<Run>,
     },
-    /// An MCP server that the agent names does not say which tools it has.
+    /// An MCP server that the agent names does not list its tools.
     #[error("the MCP server `{server}` cannot be used: {why}")]
     McpServer {
         /// The server.
@@ -182,7 +182,7 @@ pub enum RunError {
         /// What is wrong.
         why: String,
     },
-    /// What was said before cannot be read or kept.
+    /// The history cannot be read or stored.
     #[error("the history cannot be used: {0}")]
     History(HookError),
 }

@@ -35,7 +35,7 @@ struct Script {
 }
 
 impl ScriptedModel {
-    /// Makes a model that has nothing to say yet.
+    /// Makes a model with an empty script.
     pub fn new() -> Self {
         Self::default()
     }
@@ -70,7 +70,7 @@ impl ScriptedModel {
         self.answers([Err(error)].into())
     }
 
-    /// Returns what it was asked so far.
+    /// Returns the requests so far.
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.lock().requests.clone()
     }
@@ -94,7 +94,7 @@ impl Model for ScriptedModel {
     }
 }
 
-/// Events that are all there.
+/// A stream of events that are all available.
 struct Ready(Events);
 
 impl Stream for Ready {

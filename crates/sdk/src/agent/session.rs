@@ -1,4 +1,4 @@
-//! Sessions: who talks to which agent, and what was said before.
+//! Sessions: who talks to which agent, and the history of messages.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ pub struct SessionContext {
     pub agent_id: String,
     /// The session's id.
     pub session_id: String,
-    /// Whose session it is, if that is known.
+    /// The user of the session, if known.
     pub user_id: Option<String>,
 }
 
@@ -26,14 +26,14 @@ impl SessionContext {
         Self { agent_id: agent_id.into(), session_id: session_id.into(), user_id: None }
     }
 
-    /// Says whose session it is.
+    /// Sets the user of the session.
     pub fn user(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = Some(user_id.into());
         self
     }
 }
 
-/// Keeps what was said in sessions.
+/// Stores the messages of sessions.
 pub trait History: Send + Sync {
     /// Returns the messages of a session, oldest first.
     fn load<'a>(
@@ -76,18 +76,18 @@ impl History for MemoryHistory {
     }
 }
 
-/// The sessions that have begun and not ended.
+/// The sessions that have started and not ended.
 #[derive(Debug, Default)]
 pub(super) struct OpenSessions(Mutex<BTreeSet<SessionContext>>);
 
 impl OpenSessions {
-    /// Notes a session; tells whether it is new.
+    /// Adds a session; returns whether it is new.
     pub(super) fn begin(&self, session: &SessionContext) -> bool {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         !open.contains(session) && open.insert(session.clone())
     }
 
-    /// Forgets a session; tells whether it was there.
+    /// Removes a session; returns whether it was there.
     pub(super) fn close(&self, session: &SessionContext) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(session)
     }

@@ -1,4 +1,4 @@
-//! A run as it happens.
+//! Streams a run: its events as they happen.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::live::LiveAgentCenter;
 use super::run::{Run, RunError};
 use super::stream_hook::StreamChain;
 
-/// So many pieces wait for a slow reader; then the model waits.
+/// At most this many pieces wait for a slow reader; then the model waits.
 const ROOM: usize = 64;
 
 /// A run as it happens: pieces, then the finished run. Dropping it cancels the run.
@@ -26,19 +26,19 @@ pub struct RunStream {
     is_over: bool,
 }
 
-/// What a [`RunStream`] gives.
+/// An item of a [`RunStream`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum RunEvent {
     /// Something happens.
     Piece(Piece),
-    /// It is done.
+    /// The run is complete.
     Done(Box<Run>),
 }
 
 impl LiveAgentCenter {
-    /// Runs an agent and shows what happens as it happens, after the stream hooks: what they change
-    /// or keep back is changed and kept back in the run, too.
+    /// Runs an agent and streams what happens, after the stream hooks: what they change or hold
+    /// back is changed and held back in the run, too.
     pub fn stream_agent(self: &Arc<Self>, request: RunRequest) -> RunStream {
         let (sender, pieces) = mpsc::channel(ROOM);
         let (end, ended) = oneshot::channel();
@@ -74,7 +74,7 @@ impl Stream for RunStream {
                 Poll::Ready(match ended {
                     Ok(Ok(run)) => Some(Ok(RunEvent::Done(Box::new(run)))),
                     Ok(Err(error)) => Some(Err(error)),
-                    // Only a runtime that shuts down ends a task without a word.
+                    // Only a runtime that shuts down ends a task without a result.
                     Err(_) => None,
                 })
             }

@@ -1,4 +1,4 @@
-//! Hooks on what a model says, piece by piece, before anybody sees it.
+//! Stream hooks: hooks on a model's answer, piece by piece, before it is shown.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,24 +9,24 @@ use super::hook::PRIORITY_DEFAULT;
 use crate::call::CallError;
 use crate::function::HookError;
 
-/// How long a stream hook may take for a piece if nothing is said.
+/// A stream hook's default time limit for a piece.
 pub const PIECE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(1);
-/// So many bytes a hook may keep back.
+/// At most this many bytes a hook may hold back.
 pub const MOST_HELD: usize = 64 * 1024;
 
-/// What becomes of a piece.
+/// What to do with a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamStep {
     /// It is shown as it is.
     Pass,
-    /// This is shown in its place.
+    /// This is shown instead.
     Change(String),
-    /// It is kept back, and comes again with the next piece behind it.
+    /// It is held back, and comes again with the next piece appended.
     Hold,
-    /// The first is shown; the second is kept back, and comes again with the next piece behind it.
+    /// The first is shown; the second is held back, and comes again with the next piece appended.
     Part(String, String),
-    /// Nothing more is shown: why.
+    /// Nothing more is shown, with the reason.
     Stop(String),
 }
 
@@ -35,7 +35,7 @@ type MakeStep = dyn Fn() -> Box<Step> + Send + Sync;
 
 /// A function on the pieces of an answer, as they come.
 ///
-/// Each run has a function of its own, so what it remembers is of that run alone.
+/// Each run has a function of its own, so its state belongs to that run alone.
 ///
 /// ```
 /// use anyhook_sdk::agent::stream_hook::{StreamChain, StreamHook, StreamStep};
@@ -77,7 +77,8 @@ impl StreamHook {
         Self { asked_at_end: false, ..Self::with_end(name, make) }
     }
 
-    /// Makes a hook that is told, too, whether a piece is the last one. The last one may be empty.
+    /// Makes a hook whose function also gets whether a piece is the last one. The last one may be
+    /// empty.
     pub fn with_end<F>(name: impl Into<String>, make: F) -> Self
     where
         F: Fn() -> Box<dyn FnMut(&str, bool) -> StreamStep + Send> + Send + Sync + 'static,
@@ -92,13 +93,13 @@ impl StreamHook {
         }
     }
 
-    /// Makes its failure the end of the stream. Without, it is left out from then on.
+    /// Makes its failure end the stream. Otherwise it is skipped from then on.
     pub fn guardrail(mut self) -> Self {
         self.guardrail = true;
         self
     }
 
-    /// Sets its place in the order; high runs first, 100 by default.
+    /// Sets its priority; higher runs first, 100 by default.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
@@ -138,19 +139,19 @@ pub struct StreamStopped {
     pub reason: String,
 }
 
-/// A hook failed, and is left out from then on.
+/// A hook failed, and is skipped from then on.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StreamFailure {
     /// The hook.
     pub hook: String,
-    /// How.
+    /// The error.
     pub error: HookError,
 }
 
-/// The stream hooks of one run: pieces go in, what is to be shown comes out.
+/// The stream hooks of one run: takes pieces, and returns what is to be shown.
 ///
-/// A hook sees what the ones before it let through. Pure: it starts nothing and waits for nothing.
+/// A hook sees the output of the previous ones. Pure: it starts nothing and waits for nothing.
 #[derive(Debug)]
 pub struct StreamChain {
     links: Vec<ChainLink>,
@@ -160,7 +161,7 @@ pub struct StreamChain {
 
 struct ChainLink {
     hook: StreamHook,
-    /// None once it has failed.
+    /// `None` once it has failed.
     step: Option<Box<Step>>,
     held: String,
 }
@@ -176,7 +177,7 @@ impl fmt::Debug for ChainLink {
 }
 
 impl StreamChain {
-    /// Begins a run with these hooks, by priority.
+    /// Starts a run with these hooks, by priority.
     pub fn new(hooks: &[StreamHook]) -> Self {
         let mut hooks = hooks.to_vec();
         hooks.sort_by_key(|hook| std::cmp::Reverse(hook.priority));
@@ -198,12 +199,12 @@ impl StreamChain {
         self.pass(piece, false)
     }
 
-    /// Ends the text, and returns what was kept back until now.
+    /// Ends the text, and returns what was held back until now.
     pub fn finish(&mut self) -> Result<String, StreamStopped> {
         self.pass("", true)
     }
 
-    /// Returns the hooks that failed and how, oldest first.
+    /// Returns the hooks that failed and their errors, oldest first.
     pub fn failures(&self) -> &[StreamFailure] {
         &self.failures
     }
@@ -243,7 +244,7 @@ impl StreamChain {
     }
 }
 
-/// Why a link gave nothing.
+/// Why a link of the chain returned nothing.
 enum LinkEnd {
     Stopped(String),
     Failed(String),

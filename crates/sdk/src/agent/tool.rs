@@ -1,4 +1,4 @@
-//! Tools: what a model may ask for, with a JSON Schema made from a type.
+//! Tools that a model may call, with a JSON Schema generated from a type.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::function::BoxFuture;
 
-/// What a model is told of a tool.
+/// The description of a tool for the model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolDescription {
     /// The tool's name. The canonical ones (`Shell`, `WriteFile`, …) let hooks written for other
@@ -26,7 +26,7 @@ pub struct ToolDescription {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolError {
-    /// The arguments do not fit.
+    /// The arguments are invalid.
     #[error("invalid arguments: {0}")]
     Arguments(String),
     /// It failed.
@@ -54,7 +54,7 @@ pub trait Tool: Send + Sync {
 
 type ToolFunction = dyn Fn(Value) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;
 
-/// A tool made of a function; its schema is made from the type of its arguments.
+/// A tool made from a function; its schema is generated from the type of its arguments.
 #[derive(Clone)]
 pub struct FunctionTool {
     description: ToolDescription,
@@ -62,7 +62,7 @@ pub struct FunctionTool {
 }
 
 impl FunctionTool {
-    /// Makes a tool of an async function, an async closure, or a closure that returns a future.
+    /// Makes a tool from an async function, an async closure, or a closure that returns a future.
     pub fn new<Arguments, Output, F, Returned>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -81,7 +81,7 @@ impl FunctionTool {
                 schema: schemars::schema_for!(Arguments).to_value(),
             },
             function: Arc::new(move |input| {
-                // Called here, where the tool is: only what it returns goes into the future.
+                // Called here, where the tool is: only its result moves into the future.
                 let called = serde_json::from_value(input)
                     .map(&function)
                     .map_err(|error| ToolError::Arguments(error.to_string()));

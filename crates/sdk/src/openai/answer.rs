@@ -1,4 +1,4 @@
-//! What a server says, put together: chunks in, the model's events out.
+//! Assembles a server's answer: takes chunks, and emits the model's events.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::agent::{ModelError, ModelEvent, RequestedCall, StopReason, Usage};
 /// More calls than this in one answer are nonsense.
 const MOST_CALLS: usize = 1024;
 
-/// One chunk of a streamed answer, or a whole answer: they differ in `delta` and `message` only.
+/// One chunk of a streamed answer, or a whole answer: they differ only in `delta` and `message`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Chunk {
     id: Option<Value>,
@@ -57,7 +57,7 @@ struct CallDelta {
 #[derive(Debug, Default, Deserialize)]
 struct FunctionDelta {
     name: Option<String>,
-    /// A text by the book; some servers send the object itself.
+    /// A text according to the specification; some servers send the object itself.
     arguments: Option<Value>,
 }
 
@@ -75,16 +75,16 @@ struct PartialCall {
     arguments: String,
 }
 
-/// An answer on its way.
+/// An answer in progress.
 #[derive(Debug)]
 pub(super) struct AnswerBuilder {
     id: Option<String>,
     calls: Vec<PartialCall>,
     finish_reason: Option<String>,
     refused: bool,
-    /// Whether there was any choice: an answer without one says nothing.
+    /// Whether there was any choice: an answer without one is empty.
     answered: bool,
-    /// How much was said so far, in bytes.
+    /// The length of the answer so far, in bytes.
     length: usize,
     limit: usize,
 }
@@ -102,12 +102,12 @@ impl AnswerBuilder {
         }
     }
 
-    /// Returns whether the model has said why it stopped: all that counts is there.
+    /// Returns whether the model has given its stop reason: everything relevant has arrived.
     pub(super) fn has_ended(&self) -> bool {
         self.finish_reason.is_some()
     }
 
-    /// Takes the next chunk. The server's own words in the error are not masked yet.
+    /// Takes the next chunk. The server's message in the error is not masked yet.
     pub(super) fn take(
         &mut self,
         chunk: Chunk,
@@ -124,7 +124,7 @@ impl AnswerBuilder {
         if let Some(Value::String(id)) = chunk.id {
             self.id.get_or_insert(id);
         }
-        // Only one choice was asked for.
+        // Only one choice was requested.
         for choice in chunk.choices.into_iter().flatten().filter(|it| it.index.unwrap_or(0) == 0) {
             self.take_choice(choice, events)?;
         }
@@ -148,13 +148,13 @@ impl AnswerBuilder {
             Some("length") => StopReason::Length,
             Some("content_filter") => StopReason::Refused,
             _ if self.refused => StopReason::Refused,
-            // Servers do not agree on the word after calls; that there are some says it.
+            // Servers disagree on the stop reason after calls; that there are calls is enough.
             _ if !self.calls.is_empty() => StopReason::Calls,
             _ => StopReason::Finished,
         };
         let mut calls = std::mem::take(&mut self.calls);
         if reason != StopReason::Calls {
-            // Cut off, the last call is not complete: its arguments are no JSON.
+            // If truncated, the last call is not complete: its arguments are not JSON.
             calls.retain(|call| {
                 serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments).is_ok()
             });
@@ -177,7 +177,7 @@ impl AnswerBuilder {
             None if choice.finish_reason.is_some() => {}
             None => return Err(ModelError::Garbage("it has no message".to_owned())),
         }
-        // Some servers send an empty reason as long as there is none.
+        // Some servers send an empty reason while there is none.
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
             self.finish_reason = Some(reason);
         }
@@ -223,7 +223,7 @@ impl AnswerBuilder {
             Some(index) => self.calls.iter().rposition(|call| call.index == Some(index)),
             None => self.calls.len().checked_sub(1),
         };
-        // Some servers count none of their calls, or all as the first: a new id tells them apart.
+        // Some servers index none of their calls, or all as the first: a new id distinguishes them.
         let known = known.filter(|&position| {
             let begins = !id.is_empty() && (!name.is_empty() || delta.index.is_none());
             !begins || self.calls[position].id.is_empty() || self.calls[position].id == id
@@ -261,7 +261,7 @@ impl AnswerBuilder {
             let answer = self.id.as_deref().unwrap_or("call");
             call.id = format!("{answer}-{position}");
         }
-        // A tool that takes nothing is called with nothing, which is no JSON.
+        // A tool without arguments is called with an empty text, which is not JSON.
         if call.arguments.trim().is_empty() {
             "{}".clone_into(&mut call.arguments);
         }
@@ -277,7 +277,7 @@ impl AnswerBuilder {
     }
 }
 
-/// Finds what a server says of an error, in one of the usual places.
+/// Finds a server's error message, in one of the usual fields.
 pub(super) fn message_in(body: &Value) -> Option<String> {
     if let Value::String(text) = body {
         return Some(text.clone());

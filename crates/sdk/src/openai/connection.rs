@@ -1,4 +1,4 @@
-//! One connection for one question: when it is dropped, the server sees it.
+//! The HTTP connection to a server, one per request: dropping it closes it.
 
 use std::error::Error;
 use std::future::poll_fn;
@@ -19,18 +19,18 @@ use crate::agent::ModelError;
 #[derive(Debug)]
 pub(super) struct ConnectError {
     pub(super) error: ModelError,
-    /// Whether another try may help.
+    /// Whether a retry may help.
     pub(super) is_passing: bool,
 }
 
-/// A connection. The task that keeps it going ends with it.
+/// A connection. The task that drives it ends with it.
 #[derive(Debug)]
 pub(super) struct Connection {
     sender: http1::SendRequest<String>,
     task: JoinSet<()>,
 }
 
-/// The answer's head, and its body on the way.
+/// The response's head, and its body in progress.
 #[derive(Debug)]
 pub(super) struct HttpReply {
     pub(super) response: Response<Incoming>,
@@ -53,7 +53,7 @@ impl Connection {
                 http1::handshake(io).await.map_err(|error| unreachable(address, &error, true))?;
             let mut task = JoinSet::new();
             task.spawn(async move {
-                // What goes wrong is told to whoever waits for the answer.
+                // Errors are reported to the code that waits for the response.
                 let _ = connection.await;
             });
             Ok(Self { sender, task })
@@ -64,7 +64,7 @@ impl Connection {
         })
     }
 
-    /// Sends the request and waits for the answer's head.
+    /// Sends the request and waits for the response's head.
     pub(super) async fn send(
         mut self,
         request: Request<String>,
@@ -80,7 +80,7 @@ impl Connection {
 }
 
 impl HttpReply {
-    /// Reads the beginning of the body, as far as it comes.
+    /// Reads the start of the body, as far as it arrives.
     pub(super) async fn beginning(mut self, bytes: usize, limit: Duration) -> Vec<u8> {
         let mut beginning = Vec::new();
         while beginning.len() < bytes {
@@ -95,11 +95,11 @@ impl HttpReply {
     }
 }
 
-/// Says what it means that the connection ended this way.
+/// Converts the error that ended the connection.
 pub(super) fn broken(error: &hyper::Error) -> ModelError {
     let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
     let is_nonsense = cause.is_some_and(|cause| {
-        // What a body is wrapped in can be wrong, too.
+        // The encoding of a body can be invalid, too.
         matches!(cause.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData)
     });
     if error.is_parse() || is_nonsense {
@@ -113,7 +113,7 @@ pub(super) fn stalled(limit: Duration) -> ModelError {
     ModelError::Stalled(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Gets ready to encrypt: with the machine's certificates and the program's own (PEM).
+/// Prepares TLS: with the system's certificates and the program's own (PEM).
 pub(super) fn encryption(own: &[u8]) -> Result<Encryption, ModelError> {
     Encryption::new(own).map_err(|error| ModelError::Unreachable(format!("no TLS: {error}")))
 }

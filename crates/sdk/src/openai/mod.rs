@@ -1,12 +1,12 @@
-//! A model behind any server that speaks `OpenAI`'s chat completions.
+//! A model client for any server that speaks `OpenAI`'s chat completions API.
 //!
-//! [`OpenAiModel`] asks with a `POST` to `…/chat/completions` and reads the answer as it comes.
-//! Each question has a connection of its own: dropping the answer closes it, and the server can
-//! stop its work. Servers that stream nothing and send one JSON object are understood, too.
+//! [`OpenAiModel`] sends a `POST` to `…/chat/completions` and streams the answer. Each request has
+//! a connection of its own: dropping the answer closes it, and the server can stop its work.
+//! Servers that do not stream and send one JSON object are supported, too.
 //!
-//! Until the answer begins, a question is asked again when the server cannot be reached or answers
-//! 429 or 5xx ([`OpenAiModel::retries`]). After that, each failure is a
-//! [`ModelError`] in the stream; nothing is said twice.
+//! Until the answer starts, a request is retried when the server cannot be reached or answers 429
+//! or 5xx ([`OpenAiModel::retries`]). After that, each failure is a [`ModelError`] in the stream;
+//! nothing is sent twice.
 
 mod answer;
 mod connection;
@@ -36,13 +36,13 @@ use reader::BodyReader;
 use secrets::Secrets;
 use stream::AnswerStream;
 
-/// Where a model is asked if nobody says where.
+/// The base URL if none is given.
 const PUBLIC_BASE_URL: &str = "https://api.openai.com/v1";
 
 /// How much of an answer with an error status is read, in bytes.
 const REFUSAL_BYTES: usize = 64 * 1024;
 
-/// A model behind a server that speaks `OpenAI`'s chat completions.
+/// A model on a server that speaks `OpenAI`'s chat completions API.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -74,12 +74,12 @@ pub struct OpenAiModel {
     idle_timeout: Duration,
     retries: u32,
     longest_answer: usize,
-    /// Made once: reading the machine's certificates takes a while.
+    /// Made once: reading the system's certificates takes a while.
     encryption: Arc<OnceCell<Encryption>>,
 }
 
 impl OpenAiModel {
-    /// Makes a model of a server: the base URL is what comes before `/chat/completions`.
+    /// Makes a model on a server: the base URL is what comes before `/chat/completions`.
     pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             base_url: base_url.into(),
@@ -96,7 +96,7 @@ impl OpenAiModel {
         }
     }
 
-    /// Makes a model of the server in `OPENAI_BASE_URL`, else `OpenAI`'s own, with the key in
+    /// Makes a model on the server in `OPENAI_BASE_URL`, else `OpenAI`'s own, with the key in
     /// `OPENAI_API_KEY`, if there is one.
     pub fn from_environment(model: impl Into<String>) -> Self {
         Self::from_variables(model, |name| std::env::var(name).ok())
@@ -108,14 +108,14 @@ impl OpenAiModel {
         Self::new(base_url, model).api_key(set("OPENAI_API_KEY").unwrap_or_default())
     }
 
-    /// Sets the API key, sent as `Authorization: Bearer …`; an empty one is none.
+    /// Sets the API key, sent as `Authorization: Bearer …`; an empty key is not sent.
     pub fn api_key(mut self, key: impl AsRef<str>) -> Self {
         let key = key.as_ref().trim();
         self.api_key = (!key.is_empty()).then(|| key.to_owned());
         self
     }
 
-    /// Adds a header to each request. It takes the place of one that is sent anyway.
+    /// Adds a header to each request. It replaces a default header of the same name.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
@@ -131,7 +131,7 @@ impl OpenAiModel {
         self.parameter("max_tokens", tokens)
     }
 
-    /// Sets any other field of the request; null takes one away that is sent anyway.
+    /// Sets any other field of the request; null removes a default field.
     ///
     /// ```
     /// # use anyhook_sdk::openai::OpenAiModel;
@@ -146,7 +146,7 @@ impl OpenAiModel {
         self
     }
 
-    /// Trusts these certificates (PEM), too, beside those of the machine.
+    /// Trusts these certificates (PEM) in addition to those of the system.
     pub fn root_certificates(mut self, certificates: impl AsRef<[u8]>) -> Self {
         self.root_certificates.extend_from_slice(certificates.as_ref());
         self.root_certificates.push(b'\n');
@@ -154,21 +154,21 @@ impl OpenAiModel {
         self
     }
 
-    /// Sets how long a connection may take, encryption included; 10 seconds by default.
+    /// Sets how long connecting may take, TLS included; 10 seconds by default.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets how long the server may be silent, before its answer and in it; 60 seconds by default.
+    /// Sets how long the server may be silent, before and during its answer; 60 seconds by default.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
         self
     }
 
-    /// Sets how often a question is asked again that nobody has begun to answer; 2 by default.
+    /// Sets how often a request is retried before its answer has started; 2 by default.
     ///
-    /// A server's `Retry-After` is kept to, up to 30 seconds.
+    /// A server's `Retry-After` is respected, up to 30 seconds.
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;
         self
@@ -226,7 +226,7 @@ impl OpenAiModel {
         }
     }
 
-    /// Reads what a server says that does not answer.
+    /// Reads the error of a server that refuses the request.
     async fn refusal(&self, reply: HttpReply, secrets: &Secrets) -> ModelError {
         let status = reply.response.status();
         let body = reply.beginning(REFUSAL_BYTES, self.idle_timeout).await;
@@ -270,8 +270,8 @@ impl OpenAiModel {
         Ok(headers)
     }
 
-    /// Reads the base URL. A server on another machine need not be encrypted: it may be behind a
-    /// tunnel, or in a network of its own.
+    /// Parses the base URL. A server on another machine need not use TLS: it may be behind a
+    /// tunnel, or in a private network.
     fn address(&self) -> Result<Address, ModelError> {
         Address::parse(self.base_url.trim()).map_err(|error| {
             let more = match error {
@@ -285,7 +285,7 @@ impl OpenAiModel {
     async fn encryption(&self) -> Result<Encryption, ModelError> {
         let make = async || {
             let own = self.root_certificates.clone();
-            // The machine's certificates are files.
+            // The system's certificates are files.
             let making = tokio::task::spawn_blocking(move || connection::encryption(&own));
             making.await.map_err(|error| ModelError::Unreachable(error.to_string()))?
         };

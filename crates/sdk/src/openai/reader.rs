@@ -1,4 +1,4 @@
-//! The body of an answer, read from pieces: server-sent events, or one JSON object.
+//! Reads the body of an answer from pieces: server-sent events, or one JSON object.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::secrets::Secrets;
 use super::sse::{SseItem, SseParser};
 use crate::agent::{ModelError, ModelEvent};
 
-/// What the body turned out to be. The first byte tells, whatever the server calls it.
+/// The format of the body. The first byte determines it, whatever its content type.
 #[derive(Debug)]
 enum Shape {
     Unknown,
@@ -16,7 +16,7 @@ enum Shape {
     Whole(Vec<u8>),
 }
 
-/// Reads the body of an answer. What it holds is bounded.
+/// Reads the body of an answer. Its buffers are bounded.
 pub(super) struct BodyReader {
     shape: Shape,
     answer: AnswerBuilder,
@@ -40,7 +40,7 @@ impl BodyReader {
         }
     }
 
-    /// Returns whether the answer is complete: nothing more will come of the body.
+    /// Returns whether the answer is complete: the rest of the body is ignored.
     pub(super) fn is_done(&self) -> bool {
         self.is_done
     }
@@ -55,7 +55,7 @@ impl BodyReader {
             return Ok(());
         }
         if matches!(self.shape, Shape::Unknown) {
-            // Space and a byte order mark may come first.
+            // Whitespace and a byte order mark may come first.
             let is_filler =
                 |byte: &u8| byte.is_ascii_whitespace() || b"\xef\xbb\xbf".contains(byte);
             let Some(start) = piece.iter().position(|byte| !is_filler(byte)) else {
@@ -88,7 +88,7 @@ impl BodyReader {
         }
     }
 
-    /// Takes the end of the body, in good order or not: whole is what says why it stopped.
+    /// Takes the end of the body, clean or not: an answer with a stop reason is complete.
     pub(super) fn finish(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         match std::mem::replace(&mut self.shape, Shape::Unknown) {
             _ if self.is_done => return Ok(()),
@@ -105,7 +105,7 @@ impl BodyReader {
             }
             Shape::Events(mut parser) => {
                 let mut items = Vec::new();
-                // An event cut off in the middle is no garbage: there was more to come.
+                // An event that is cut off in the middle is not garbage: there was more to come.
                 let _ = parser.finish(&mut items);
                 match self.take_items(items, events) {
                     Err(ModelError::Garbage(_)) if self.has_data => {}
@@ -122,7 +122,7 @@ impl BodyReader {
         self.complete(events)
     }
 
-    /// Takes what broke the body off. It does not matter if the answer was complete.
+    /// Takes the error that interrupted the body. It does not matter if the answer was complete.
     pub(super) fn interrupt(
         &mut self,
         error: ModelError,
@@ -160,7 +160,7 @@ impl BodyReader {
         self.has_data = true;
         match data {
             "[DONE]" => self.complete(events),
-            // Keeps the connection alive.
+            // A keep-alive.
             "" => Ok(()),
             _ => {
                 let chunk =
@@ -194,7 +194,7 @@ impl BodyReader {
     }
 }
 
-/// Returns whether a line may be the beginning of a proper one, cut off by the end.
+/// Returns whether a line may be the start of a valid one, cut off by the end.
 fn is_cut_field(line: &str) -> bool {
     ["data", "event", "id", "retry"].iter().any(|field| field.starts_with(line))
 }

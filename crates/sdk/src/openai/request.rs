@@ -1,10 +1,10 @@
-//! The body of a request: a conversation in the words of chat completions.
+//! Builds the body of a request: a conversation in the format of chat completions.
 
 use serde_json::{Map, Value, json};
 
 use crate::agent::{Message, ModelRequest, RequestedCall, ToolDescription};
 
-/// Writes the body. Parameters of the program's own come last: they win, and null takes one away.
+/// Builds the body. The program's own parameters come last: they win, and null removes a field.
 pub(super) fn body(model: &str, request: &ModelRequest, parameters: &Map<String, Value>) -> Value {
     let mut body = Map::new();
     body.insert("model".to_owned(), model.into());
@@ -13,7 +13,7 @@ pub(super) fn body(model: &str, request: &ModelRequest, parameters: &Map<String,
         body.insert("tools".to_owned(), request.tools.iter().map(tool).collect());
     }
     if let Some(schema) = &request.answer_schema {
-        // Not `strict`: that takes only schemas in which every property is required.
+        // Not `strict`: that only accepts schemas in which every property is required.
         let format =
             json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}});
         body.insert("response_format".to_owned(), format);
@@ -54,7 +54,7 @@ fn message(message: &Message) -> Value {
 }
 
 fn call(call: &RequestedCall) -> Value {
-    // Servers read the arguments of earlier calls as JSON, and an empty text is none.
+    // Servers parse the arguments of earlier calls as JSON, and an empty text is not JSON.
     let arguments = if call.arguments.is_empty() { "{}" } else { &call.arguments };
     let function = json!({"name": call.name, "arguments": arguments});
     json!({"id": call.id, "type": "function", "function": function})

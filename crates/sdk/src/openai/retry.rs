@@ -1,4 +1,4 @@
-//! When to ask again.
+//! Retries: when to send a request again, and after which pause.
 
 use std::time::Duration;
 
@@ -6,24 +6,24 @@ use hyper::HeaderMap;
 use hyper::header::RETRY_AFTER;
 use jiff::Timestamp;
 
-/// The pause before the second try; it doubles with each.
+/// The pause before the first retry; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-/// Nobody waits longer than this, whatever a server asks for.
+/// The longest pause, whatever a server asks for.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Returns whether a server that answers so may answer better soon.
+/// Returns whether a server that answers with this status may recover soon.
 pub(super) fn is_passing(status: u16) -> bool {
     status == 429 || (500..600).contains(&status)
 }
 
-/// Returns how long to wait before the next try, `tries` having failed.
+/// Returns how long to wait before the next attempt, after `tries` have failed.
 pub(super) fn pause(tries: u32, asked_for: Option<Duration>) -> Duration {
     let doubling = 2_u32.saturating_pow(tries.saturating_sub(1));
     asked_for.unwrap_or(FIRST_PAUSE.saturating_mul(doubling)).min(LONGEST_PAUSE)
 }
 
-/// Reads how long a server asks to be left alone: seconds, or a date.
+/// Reads how long a server asks to wait: seconds, or a date.
 pub(super) fn asked_for(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {

@@ -1,11 +1,11 @@
-//! What no text may show.
+//! Masks the API key and header values in texts.
 
 use anyhook_model::truncate::ellipsized;
 
-/// The longest excerpt of a server's words in an error, in characters.
+/// The longest excerpt of a server's message in an error, in characters.
 pub(super) const EXCERPT: usize = 500;
 
-/// A header's value that is shorter than this is no secret: masking it would only garble texts.
+/// A header's value that is shorter than this is not a secret: masking it would only garble texts.
 const SHORTEST: usize = 8;
 
 /// The API key and the values of the program's own headers.
@@ -17,12 +17,13 @@ impl Secrets {
         let headers = headers.filter(|value| value.len() >= SHORTEST).map(ToOwned::to_owned);
         let mut secrets: Vec<String> = key.map(ToOwned::to_owned).into_iter().collect();
         secrets.extend(headers);
-        // A secret inside another one must not break it into readable parts.
+        // A secret that contains another one must not be broken into readable parts.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         Self(secrets)
     }
 
-    /// Returns the beginning of a text, without the secrets. They go first: a cut may hide one.
+    /// Returns the start of a text, without the secrets. They are masked first: a cut could hide
+    /// one.
     pub(super) fn excerpt(&self, text: &str) -> String {
         let masked = self.0.iter().fold(text.trim().to_owned(), |text, secret| {
             if text.contains(secret.as_str()) { text.replace(secret.as_str(), "***") } else { text }

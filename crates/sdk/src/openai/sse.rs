@@ -1,19 +1,20 @@
-//! Server-sent events, read from pieces that may be cut anywhere.
+//! Parses server-sent events (SSE) from pieces that may be cut anywhere.
 //!
-//! Not by `sse-stream`, which MCP's transport asks for: it holds lines and events of any length, drops an
-//! event that the end of the stream completes, and fails at a field it does not know, where servers of
-//! models say what went wrong.
+//! Not with `sse-stream`, which MCP's transport requires: it buffers lines and events of any
+//! length, drops an event that the end of the stream completes, and fails on unknown fields, in
+//! which model servers report errors.
 
-/// What is found in a stream of server-sent events.
+/// An item in a stream of server-sent events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SseItem {
     /// The data of one event, its lines joined.
     Data(String),
-    /// A line that belongs to no event: the standard ignores it, but a page of HTML is full of them.
+    /// A line that is not part of an event: the standard ignores it, but an HTML page is full of
+    /// them.
     Stray(String),
 }
 
-/// Why a stream cannot be read on.
+/// Why a stream cannot be read any further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SseError {
     #[error("an event is longer than {0} bytes")]
@@ -22,10 +23,11 @@ pub(super) enum SseError {
     NotUtf8,
 }
 
-/// Reads server-sent events. Holds one line and one event at most, neither longer than the limit.
+/// Parses server-sent events. Buffers at most one line and one event, neither longer than the
+/// limit.
 #[derive(Debug)]
 pub(super) struct SseParser {
-    /// The line that has begun: bytes, because a piece may end inside a character.
+    /// The current line: bytes, because a piece may end inside a character.
     line: Vec<u8>,
     data: Option<String>,
     /// The last byte was `\r`: a `\n` now belongs to it.
@@ -39,7 +41,7 @@ impl SseParser {
         Self { line: Vec::new(), data: None, after_return: false, limit, failed: None }
     }
 
-    /// Takes the next piece and adds what it completes. Once failed, it stays so.
+    /// Takes the next piece and adds the items it completes. After an error it keeps failing.
     pub(super) fn feed(
         &mut self,
         mut piece: &[u8],
@@ -97,7 +99,7 @@ impl SseParser {
         let (field, value) = line.split_once(':').unwrap_or((&line, ""));
         match field {
             "data" => self.add_data(value.strip_prefix(' ').unwrap_or(value))?,
-            // A line that begins with a colon is a comment.
+            // A line that starts with a colon is a comment.
             "" | "event" | "id" | "retry" => {}
             _ => items.push(SseItem::Stray(line)),
         }
@@ -135,7 +137,7 @@ mod tests {
 
     const LIMIT: usize = 64;
 
-    /// Reads a stream cut after the given numbers of bytes, again and again.
+    /// Parses a stream cut after the given numbers of bytes, repeatedly.
     fn read(stream: &[u8], cuts: &[usize]) -> (Vec<SseItem>, Result<(), SseError>) {
         let (mut parser, mut items) = (SseParser::new(LIMIT), Vec::new());
         let (mut rest, mut cuts) = (stream, cuts.iter().cycle());
@@ -210,7 +212,7 @@ mod tests {
         assert_eq!(items, []);
     }
 
-    /// Streams that look like events, in which much can go wrong.
+    /// Streams that look like events, with many errors.
     fn streams() -> impl Strategy<Value = Vec<u8>> {
         let parts = prop_oneof![
             4 => prop::sample::select(vec![

@@ -1,4 +1,4 @@
-//! An answer on its way, as a stream.
+//! The stream of a model's events from an answer in progress.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -14,20 +14,21 @@ use super::connection::{HttpReply, broken, stalled};
 use super::reader::BodyReader;
 use crate::agent::{ModelError, ModelEvent};
 
-/// The alarm of a limit that no clock can show.
+/// The deadline for a limit that is too large for a clock.
 const FAR_AWAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Reads the body as it is asked for events, and lets go of the connection at the end.
+/// Reads the body as events are polled, and drops the connection at the end.
 pub(super) struct AnswerStream {
-    /// None at the end.
+    /// `None` at the end.
     connection: Option<(Incoming, JoinSet<()>)>,
     reader: BodyReader,
     events: VecDeque<ModelEvent>,
-    /// What comes after the events.
+    /// The error that comes after the events.
     error: Option<ModelError>,
     idle_timeout: Duration,
     alarm: Pin<Box<Sleep>>,
-    /// Whether the alarm is set. It runs only while somebody waits: a slow reader is no silence.
+    /// Whether the timer is set. It only runs while the stream is polled: a slow reader is not
+    /// silence.
     is_waiting: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which agents a pack's commands are for, and what its hooks cannot do in them.
+//! The agents that a pack's commands are installed for, and what its hooks cannot do in them.
 
 use anyhook_hook::environment::Environment;
 use anyhook_hosts::capabilities::Capability;
@@ -10,7 +10,7 @@ use super::Pack;
 use crate::error::SetupError;
 use crate::settings;
 
-/// Returns the agents that were named, or those that are here or call us.
+/// Returns the named agents, or those that are installed or call us.
 pub fn chosen(
     names: &[String],
     scope: &SettingsScope,
@@ -32,7 +32,7 @@ pub fn chosen(
     Ok(chosen)
 }
 
-/// Says where hooks of a pack count for less in an agent: at which events, and which hooks.
+/// Returns where hooks of a pack have less effect in an agent: at which events, and which hooks.
 pub fn limits(pack: &Pack, agent: &HostSpec) -> Vec<String> {
     let rows = agent.protocol.capabilities;
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
@@ -62,7 +62,7 @@ pub fn limits(pack: &Pack, agent: &HostSpec) -> Vec<String> {
     groups.into_iter().map(|(text, names)| format!("{text}{}", names.join(", "))).collect()
 }
 
-/// Says what a hook needs at an event and does not have, if so.
+/// Returns what a hook needs at an event and does not have, if anything.
 fn lack(definition: &HookDefinition, row: &Capability) -> Option<&'static str> {
     if row.native.is_none() {
         Some("has no")

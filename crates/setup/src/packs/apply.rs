@@ -1,4 +1,4 @@
-//! Puts a pack in place or takes it away: all of it or nothing.
+//! Installs a pack or removes it: all of it or nothing.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,8 +13,8 @@ use super::status::{CommandPlace, HookPlace, PackStatus, runs};
 use crate::error::SetupError;
 use crate::shadow::put_in_shadow;
 
-/// Puts what is absent in place. Everything is made ready aside before the first thing appears, and
-/// taken away again if one of them cannot. With `shadow` the hooks are only watched.
+/// Installs what is absent. Everything is staged before the first item appears, and removed again
+/// if one of them fails. With `shadow` the hooks are in shadow mode.
 pub fn put(
     hooks_folder: &Path,
     hooks: &[HookPlace<'_>],
@@ -28,7 +28,7 @@ pub fn put(
         None
     } else {
         made.folders(hooks_folder).map_err(|error| cannot_write(hooks_folder, error))?;
-        // A hidden folder is no hook: an agent at work never meets half of one.
+        // A hidden folder is not a hook: a running agent never sees half of one.
         let aside = tempfile::Builder::new().prefix(".adding-").tempdir_in(hooks_folder);
         Some(aside.map_err(|error| cannot_write(hooks_folder, error.kind().into()))?)
     };
@@ -51,7 +51,7 @@ pub fn put(
         made.things.push(Thing::Tree(place.folder.clone()));
     }
     for (path, file) in staged {
-        // What somebody put there in the meantime stays.
+        // What someone put there in the meantime is kept.
         file.persist_noclobber(path).map_err(|error| cannot_write(path, error.error))?;
         made.things.push(Thing::File(path.clone()));
     }
@@ -71,21 +71,21 @@ fn write_hook(hook: &PackHook, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What was made so far. It goes again unless all is well.
+/// What was created so far. It is removed again unless everything succeeds.
 #[derive(Default)]
 struct CreatedItems {
     things: Vec<Thing>,
 }
 
 enum Thing {
-    /// A folder that goes if it is empty.
+    /// A folder that is removed if it is empty.
     Folder(PathBuf),
     Tree(PathBuf),
     File(PathBuf),
 }
 
 impl CreatedItems {
-    /// Makes a folder and those above it.
+    /// Creates a folder and its parents.
     fn folders(&mut self, folder: &Path) -> io::Result<()> {
         if folder.is_dir() {
             return Ok(());
@@ -95,14 +95,14 @@ impl CreatedItems {
         }
         match fs::create_dir(folder) {
             Ok(()) => self.things.push(Thing::Folder(folder.to_owned())),
-            // Somebody was quicker.
+            // Someone else was quicker.
             Err(_) if folder.is_dir() => {}
             Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    /// Writes a text beside the file it is for.
+    /// Writes a text next to the file it is for.
     fn stage(&mut self, path: &Path, text: &str) -> io::Result<NamedTempFile> {
         let folder = path.parent().unwrap_or(path);
         self.folders(folder)?;
@@ -118,7 +118,7 @@ impl CreatedItems {
 
 impl Drop for CreatedItems {
     fn drop(&mut self) {
-        // The trouble that brought us here is told; what cannot be unmade stays.
+        // The original error is reported; what cannot be removed stays.
         for thing in self.things.iter().rev() {
             let _ = match thing {
                 Thing::Folder(path) => fs::remove_dir(path),
@@ -129,12 +129,12 @@ impl Drop for CreatedItems {
     }
 }
 
-/// Moves folders and files to where they are kept; those that were moved come back if one cannot be.
+/// Moves folders and files to where they are kept; if one fails, the others are moved back.
 pub fn take(moves: &[(PathBuf, PathBuf)]) -> Result<(), SetupError> {
     for (index, (from, to)) in moves.iter().enumerate() {
         if let Err(error) = move_away(from, to) {
             for (from, to) in moves[..index].iter().rev() {
-                // As well as it goes: what cannot come back is kept where it is.
+                // Best effort: what cannot be moved back is kept where it is.
                 let _ = move_away(to, from);
             }
             return Err(error);
@@ -150,7 +150,7 @@ pub fn move_away(from: &Path, to: &Path) -> Result<(), SetupError> {
     if fs::rename(from, to).is_ok() {
         return Ok(());
     }
-    // Out of sight first: what cannot be taken away is not half gone.
+    // Hidden first: what cannot be removed is not left half removed.
     let name = from.file_name().unwrap_or_default().to_string_lossy();
     let leaving = from.with_file_name(format!(".removing-{name}"));
     fs::rename(from, &leaving).map_err(SetupError::unusable(from))?;

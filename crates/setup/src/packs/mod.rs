@@ -1,5 +1,5 @@
-//! Packs: hooks that belong together, and the commands for agents that go with them. They come with
-//! the program, and are put in place as ordinary hook folders.
+//! Packs: hooks that belong together, and their commands for agents. They come with the program,
+//! and are installed as ordinary hook folders.
 
 pub mod agents;
 pub mod apply;
@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 
 use anyhook_engine::definition;
 use anyhook_engine::front_matter::FrontMatter;
-use anyhook_hosts::command::HostCommand;
+use anyhook_hosts::slash_command::HostCommand;
 use anyhook_model::hook::HookDefinition;
 use serde::Deserialize;
 
 use crate::error::SetupError;
 
-/// What stands before a pack's name on the command line.
+/// The prefix of a pack's name on the command line.
 pub const PREFIX: &str = "pack/";
 
-/// Every file of every pack: its path in the folder of packs, and what is in it.
+/// Every file of every pack: its path in the folder of packs, and its content.
 pub type PackFiles = &'static [(&'static str, &'static [u8])];
 
 /// Hooks that belong together.
@@ -28,7 +28,7 @@ pub struct Pack {
     pub name: &'static str,
     /// A short description.
     pub description: String,
-    /// What to do once it is in place.
+    /// What to do once it is installed.
     pub next: Option<String>,
     /// Its hooks, in the order they run.
     pub hooks: Vec<PackHook>,
@@ -39,7 +39,7 @@ pub struct Pack {
 /// A hook of a pack.
 #[derive(Debug)]
 pub struct PackHook {
-    /// What its HOOK.md says.
+    /// Its parsed HOOK.md.
     pub definition: HookDefinition,
     /// Its files, by their path in its folder.
     pub files: BTreeMap<&'static str, &'static [u8]>,
@@ -52,11 +52,11 @@ pub struct PackCommand {
     pub name: &'static str,
     /// What it does.
     pub description: String,
-    /// What is typed behind its name.
+    /// The placeholder for its arguments.
     pub argument_hint: String,
-    /// What the agent is told.
+    /// The prompt for the agent.
     pub prompt: String,
-    /// By which its file is known again.
+    /// The mark by which its file is recognised.
     pub mark: String,
 }
 
@@ -84,7 +84,7 @@ pub fn find(name: &str, files: PackFiles) -> Result<Pack, SetupError> {
 }
 
 impl Pack {
-    /// Reads a pack; its files are ours, and tests say that each can be read.
+    /// Reads a pack; its files are ours, and tests check that each can be read.
     fn read(name: &'static str, files: PackFiles) -> Option<Self> {
         let inner = |path: &'static str| path.strip_prefix(name)?.strip_prefix('/');
         let mut file: Option<PackFile> = None;
@@ -108,7 +108,7 @@ impl Pack {
         Some(Self { name, description, next, hooks, commands })
     }
 
-    /// Returns the word by which it is named on the command line.
+    /// Returns its name on the command line.
     pub fn word(&self) -> String {
         format!("{PREFIX}{}", self.name)
     }
@@ -120,7 +120,7 @@ impl PackHook {
         Some(Self { definition, files })
     }
 
-    /// Returns its name, which is its folder's.
+    /// Returns its name, which is that of its folder.
     pub fn name(&self) -> &str {
         &self.definition.name
     }
@@ -140,7 +140,7 @@ impl PackCommand {
         })
     }
 
-    /// Returns it as agents' files are made from it.
+    /// Returns it in the form from which agents' files are made.
     pub fn command(&self) -> HostCommand<'_> {
         HostCommand {
             name: self.name,

@@ -1,4 +1,4 @@
-//! What of a pack is in place: its hooks at a level, its commands in agents' folders.
+//! The installation status of a pack: its hooks at a level, its commands in agents' folders.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,37 +7,37 @@ use std::path::{Path, PathBuf};
 
 use anyhook_engine::{Hook, Level};
 use anyhook_hosts::HostSpec;
-use anyhook_hosts::command::{CommandFile, has_mark};
+use anyhook_hosts::slash_command::{CommandFile, has_mark};
 use anyhook_hosts::wiring::SettingsScope;
 
 use super::{Pack, PackCommand, PackHook};
 
-/// What is where something of a pack belongs.
+/// What is at the path of a pack's item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PackStatus {
     /// Nothing.
     Absent,
-    /// What the pack has.
+    /// The pack's item.
     Same,
-    /// What the pack has or had, and somebody changed.
+    /// An item that the pack has or had, changed by someone.
     Changed,
     /// Something else.
     Foreign,
 }
 
 impl PackStatus {
-    /// Tells whether it is the pack's.
+    /// Returns whether it is the pack's.
     pub fn is_ours(self) -> bool {
         matches!(self, Self::Same | Self::Changed)
     }
 
-    /// Tells whether it is in the pack's way.
+    /// Returns whether it is in the pack's way.
     pub fn is_in_the_way(self) -> bool {
         matches!(self, Self::Changed | Self::Foreign)
     }
 }
 
-/// Where a hook of a pack belongs, and what is there.
+/// The path of a pack's hook, and what is there.
 #[derive(Debug)]
 pub struct HookPlace<'pack> {
     /// The hook.
@@ -48,7 +48,7 @@ pub struct HookPlace<'pack> {
     pub standing: PackStatus,
 }
 
-/// Where a command of a pack belongs for one agent, and what is there.
+/// The path of a pack's command for one agent, and what is there.
 pub struct CommandPlace<'pack> {
     /// The agent.
     pub agent: &'static HostSpec,
@@ -117,7 +117,7 @@ fn look_at_hook(pack: &Pack, hook: &PackHook, folder: &Path) -> PackStatus {
     }
 }
 
-/// Tells whether files are a hook's: all of them, no others, and scripts that can be run.
+/// Returns whether files are those of a hook: all of them, no others, with executable scripts.
 fn is_same(hook: &PackHook, found: &BTreeMap<String, PathBuf>) -> bool {
     found.len() == hook.files.len()
         && hook.files.iter().all(|(inner, bytes)| {
@@ -128,12 +128,13 @@ fn is_same(hook: &PackHook, found: &BTreeMap<String, PathBuf>) -> bool {
         })
 }
 
-/// Tells whether a hook's file is one that is run.
+/// Returns whether a hook's file is executable.
 pub fn runs(inner: &str) -> bool {
     inner.starts_with("scripts/")
 }
 
-/// Finds the files below a folder; none if there are more than expected, or what is no file.
+/// Finds the files below a folder; `None` if there are more than expected, or something other than
+/// files.
 fn collect(
     root: &Path,
     inner: &Path,

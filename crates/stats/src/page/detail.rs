@@ -11,7 +11,7 @@ use anyhook_terminal::{Column, Page, Tone};
 use super::overview::{run_columns, show_header, show_never_fired};
 use super::shadow::{shadow_line, show_shadow_blocks};
 
-/// Shows the hooks that were asked for in detail.
+/// Shows the selected hooks in detail.
 pub fn show(report: &StatsReport, asked: &[String], page: &mut Page<'_>) -> io::Result<()> {
     show_header(report, page)?;
     for hook in &report.hooks {
@@ -48,7 +48,7 @@ fn show_hook(hook: &HookStats, report: &StatsReport, page: &mut Page<'_>) -> io:
     show_failures(hook, page)
 }
 
-/// Shows every number, whatever the width: the table may have no room for some.
+/// Shows every number, whatever the width: the table may not have room for some.
 fn show_facts(stats: &RunStats, report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
     let mut facts: Vec<(&str, Tone, String)> = Vec::new();
     let room = page.width.saturating_sub(24);

@@ -1,4 +1,4 @@
-//! A report as a person reads it: the overview of a period, or some hooks in detail.
+//! Renders a report for people: the overview of a period, or some hooks in detail.
 
 mod detail;
 mod overview;

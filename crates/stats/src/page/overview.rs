@@ -1,4 +1,4 @@
-//! The journal at a glance: a table of hooks, a table of hosts, and what is worth a look.
+//! The overview page: a table of hooks, a table of hosts, and what needs attention.
 
 use std::io;
 
@@ -14,10 +14,10 @@ use super::shadow::{shadow_line, show_more, show_shadow_blocks};
 /// How wide bars and sparklines are.
 const BAR: usize = 8;
 const SPARKLINE: usize = 14;
-/// So many agents and pipelines are shown with the times their decisions waited.
+/// How many agents and pipelines are shown with the times their decisions waited.
 const WAITING: usize = 5;
 
-/// Shows all there is.
+/// Shows the whole overview.
 pub fn show(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
     show_header(report, page)?;
     show_denied_but_ran(report, page)?;
@@ -31,7 +31,7 @@ pub fn show(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
     show_journal(report, page)
 }
 
-/// Shows the period and how much it holds.
+/// Shows the period and the number of records in it.
 pub(super) fn show_header(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
     let since = report.reaches_back_to.or(report.since).unwrap_or(report.until);
     let hosts = report.hosts.iter().map(|host| host.host.as_str());
@@ -46,7 +46,7 @@ pub(super) fn show_header(report: &StatsReport, page: &mut Page<'_>) -> io::Resu
     ])
 }
 
-/// What decisions are about, its name, and how long they waited.
+/// What kind of thing decisions are about, its name, and how long they waited.
 type WaitingRow<'report> = (&'report str, &'report str, &'report TimeStats);
 
 /// Shows how long decisions waited for a person, by agent and pipeline.
@@ -161,7 +161,8 @@ pub(super) fn run_columns(
     ]
 }
 
-/// Returns the name of a host; ours are events of the daemon and of commands, not of an agent.
+/// Returns the name of a host; `anyhook` itself stands for events of the daemon and of commands,
+/// not of an agent.
 fn host_name(host: &str) -> String {
     if host == OURS { "(anyhook itself)".to_owned() } else { host.to_owned() }
 }
@@ -213,7 +214,7 @@ fn show_slowest(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
         .filter_map(find)
         .filter_map(|hook| Some((hook, hook.all.time.as_ref()?.p95_us)))
         .collect();
-    // With one or two, the table has said it all.
+    // With one or two, the table says it all.
     if rows.len() < 3 {
         return Ok(());
     }
@@ -269,7 +270,7 @@ fn show_always_failing(report: &StatsReport, page: &mut Page<'_>) -> io::Result<
     Ok(())
 }
 
-/// Shows the hooks that had no turn.
+/// Shows the hooks that never ran.
 pub(super) fn show_never_fired(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
     let rows = &report.never_fired;
     if rows.is_empty() {
@@ -296,7 +297,7 @@ pub(super) fn show_never_fired(report: &StatsReport, page: &mut Page<'_>) -> io:
     Ok(())
 }
 
-/// Shows what concerns the journal and what was said to hosts, a line each.
+/// Shows what concerns the journal and the replies to hosts, a line each.
 fn show_journal(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
     let mut lines: Vec<(Tone, &str, String)> = Vec::new();
     if report.capped_stops > 0 {

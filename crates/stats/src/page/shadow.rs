@@ -1,6 +1,6 @@
-//! Hooks that run only to be watched: what they would have done.
+//! Shadow hooks, which run without effect: shows what they would have done.
 //!
-//! `anyhook stats` shows it, and whoever is about to let such a hook count wants to see the same.
+//! Used by `anyhook stats`, and shown to a person who is about to enforce such a hook.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use anyhook_model::report::stats::ShadowStats;
 use anyhook_terminal::format::{many, second, thousands};
 use anyhook_terminal::{Column, Page, Tone};
 
-/// Says it in a line: `would have blocked 14 of 2,310`.
+/// Returns the summary line: `would have blocked 14 of 2,310`.
 pub fn shadow_line(shadow: &ShadowStats) -> String {
     let mut line = format!(
         "would have blocked {} of {}",
@@ -38,7 +38,7 @@ pub fn shadow_line(shadow: &ShadowStats) -> String {
     line
 }
 
-/// Shows what it would have blocked, the last first.
+/// Shows what it would have blocked, the newest first.
 pub fn show_shadow_blocks(shadow: &ShadowStats, page: &mut Page<'_>) -> io::Result<()> {
     let rows = &shadow.last;
     let column = |text: &dyn Fn(usize) -> (Tone, String)| {
@@ -61,7 +61,7 @@ pub fn show_shadow_blocks(shadow: &ShadowStats, page: &mut Page<'_>) -> io::Resu
     show_more(shadow.would_block, rows.len(), 4, page)
 }
 
-/// Says how many are not shown.
+/// Shows how many are left out.
 pub(super) fn show_more(
     count: u64,
     shown: usize,

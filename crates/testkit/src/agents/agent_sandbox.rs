@@ -1,4 +1,4 @@
-//! The test bed: an agent's run in a fresh home, with no network but the scripted model.
+//! The agent sandbox: runs an agent in a fresh home, with no network but the scripted model.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,12 +16,13 @@ use crate::{TestEnv, needs};
 
 /// A fresh home and project for an agent.
 ///
-/// Tests put their hooks into [`AgentSandbox::home`] and [`AgentSandbox::project`], then [`AgentSandbox::run`] the agent.
+/// Tests put their hooks into [`AgentSandbox::home`] and [`AgentSandbox::project`], then
+/// [`AgentSandbox::run`] the agent.
 #[derive(Debug)]
 pub struct AgentSandbox {
     agent: Agent,
     folder: PathBuf,
-    /// Others that work in the same home and project, and their folders.
+    /// Other agents that work in the same home and project, and their folders.
     others: Vec<(Agent, PathBuf)>,
     environment: TestEnv,
     variables: Vec<(OsString, OsString)>,
@@ -30,7 +31,7 @@ pub struct AgentSandbox {
     is_first_day: bool,
 }
 
-/// How an agent's run ended and what the model was told.
+/// How an agent's run ended and what the model was sent.
 #[derive(Clone, Debug)]
 pub struct AgentRun {
     /// The exit code; 124 if the run took too long.
@@ -43,32 +44,32 @@ pub struct AgentRun {
     pub requests: Vec<Value>,
     /// When each of them was answered.
     pub sent: Vec<Option<SystemTime>>,
-    /// What else the agent asked.
+    /// The agent's other requests.
     pub side_requests: Vec<SideRequest>,
 }
 
 impl AgentRun {
-    /// Tells whether a text was in the request with this number, counted from 0.
+    /// Returns whether a text was in the request with this number, counted from 0.
     pub fn told(&self, request: usize, text: &str) -> bool {
         self.requests.get(request).is_some_and(|request| tells(request, text))
     }
 
-    /// Tells whether a text was in any request.
+    /// Returns whether a text was in any request.
     pub fn ever_told(&self, text: &str) -> bool {
         self.requests.iter().any(|request| tells(request, text))
     }
 }
 
 impl AgentSandbox {
-    /// Makes a bed, and installs the agent if need be.
+    /// Makes a sandbox, and installs the agent if necessary.
     ///
-    /// None if the agent cannot be installed or run here: then it says why, and the test is to be
-    /// skipped. With `ANYHOOK_STRICT=1` that is a failure.
+    /// Returns `None` if the agent cannot be installed or run here: the reason is printed, and the
+    /// test should be skipped. With `ANYHOOK_STRICT=1` that is a failure.
     pub fn new(agent: Agent) -> Option<Self> {
         Self::within(TestEnv::new("anyhook"), agent)
     }
 
-    /// Makes a bed in an environment, which brings the program under test.
+    /// Makes a sandbox in an environment, which provides the program under test.
     pub fn within(environment: TestEnv, agent: Agent) -> Option<Self> {
         let folder = match agent.install() {
             Ok(folder) => folder,
@@ -90,7 +91,7 @@ impl AgentSandbox {
         Some(bed)
     }
 
-    /// Has another agent work in the same home and project; none if it cannot be run here.
+    /// Adds another agent that works in the same home and project; `None` if it cannot be run here.
     pub fn join(&mut self, agent: Agent) -> Option<()> {
         let folder = match agent.install() {
             Ok(folder) => folder,
@@ -127,12 +128,12 @@ impl AgentSandbox {
         self.environment.project()
     }
 
-    /// Sets a variable for the agent and for what it starts.
+    /// Sets a variable for the agent and its child processes.
     pub fn set_variable(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
         self.variables.push((name.into(), value.into()));
     }
 
-    /// Returns the value of a variable that the agent gets from the bed or from the test.
+    /// Returns the value of a variable that the agent gets from the sandbox or from the test.
     pub fn variable(&self, name: &str) -> Option<String> {
         let own = self.variables.iter().rev().find(|(own, _)| own == name);
         let own = own.map(|(_, value)| value.to_string_lossy().into_owned());
@@ -140,7 +141,7 @@ impl AgentSandbox {
         own.or_else(|| hosts().map(|(_, value)| value))
     }
 
-    /// Takes all arguments away that were added.
+    /// Removes all arguments that were added.
     pub fn clear_arguments(&mut self) {
         self.arguments.clear();
     }
@@ -150,12 +151,12 @@ impl AgentSandbox {
         self.arguments.push(argument.into());
     }
 
-    /// Sets the model's name, on which it may depend which tools an agent offers.
+    /// Sets the model's name, on which the tools that an agent offers may depend.
     pub fn set_model(&mut self, model: impl Into<String>) {
         self.model = Some(model.into());
     }
 
-    /// Makes it the user's first day with the agent, on a screen: it greets, and asks whether it may
+    /// Makes it the user's first use of the agent, on a screen: it greets, and asks whether it may
     /// trust the folder.
     pub fn be_first_day(&mut self) {
         self.is_first_day = true;
@@ -189,7 +190,7 @@ impl AgentSandbox {
         self.agent.host().edit_tool(&self.absolute(path), old, new)
     }
 
-    /// Returns a call that applies a patch; none if the agent has no such tool.
+    /// Returns a call that applies a patch; `None` if the agent has no such tool.
     pub fn patch_tool(&self, patch: &str) -> Option<ModelTurn> {
         self.agent.host().patch_tool(patch)
     }
@@ -220,10 +221,11 @@ impl AgentSandbox {
         }
     }
 
-    /// Opens the agent on a screen, as a person does, and waits until it can be typed to, or, on the
-    /// first day, until there is anything to be seen; the model plays the script.
+    /// Opens the agent on a screen, as a person does, and waits until it accepts input, or, on
+    /// first use, until it shows anything; the model plays the script.
     ///
-    /// None if the agent cannot be run so here: then it says why, and the test is to be skipped.
+    /// Returns `None` if the agent cannot be run this way here: the reason is printed, and the test
+    /// should be skipped.
     pub fn open(&self, script: impl Into<Vec<ModelTurn>>) -> Option<AgentScreen> {
         let host = self.agent.host();
         if let Err(error) = screen::check() {
@@ -248,7 +250,8 @@ impl AgentSandbox {
         Some(screen)
     }
 
-    /// Starts the daemon where agents that it starts find the model, which plays the script.
+    /// Starts the daemon in a network where agents that it starts reach the model, which plays the
+    /// script.
     pub fn surround(&self, script: impl Into<Vec<ModelTurn>>) -> DaemonWithModel {
         let others = self.others.iter().map(|(agent, _)| *agent);
         for agent in [self.agent].into_iter().chain(others) {
@@ -258,14 +261,14 @@ impl AgentSandbox {
         DaemonWithModel::start(self, script.into())
     }
 
-    /// Returns the agent's command line as a shell reads it; none if nobody has tried to open it.
+    /// Returns the agent's command line for a shell; `None` if opening it is not supported.
     pub fn command_line(&self) -> Option<String> {
         let mut words = self.agent.host().screen_command(&self.folder, self)?;
         words.extend_from_slice(&self.arguments);
         Some(shell_line(&words))
     }
 
-    /// Returns the command line of an agent that has joined, with arguments.
+    /// Returns the command line of an added agent, with arguments.
     pub fn command_line_of(&self, agent: Agent, arguments: &[&str]) -> Option<String> {
         let (_, folder) = self.others.iter().find(|(other, _)| *other == agent)?;
         let mut words = agent.host().screen_command(folder, self)?;
@@ -273,7 +276,7 @@ impl AgentSandbox {
         Some(shell_line(&words))
     }
 
-    /// Gives a command the folder and the variables of an agent.
+    /// Sets the folder and the variables of an agent for a command.
     pub(super) fn set_up(&self, command: &mut Command) {
         command.current_dir(self.project()).env_clear().envs(self.common_variables());
         command
@@ -294,7 +297,7 @@ impl AgentSandbox {
     }
 }
 
-/// Returns words as a shell reads them.
+/// Returns words quoted for a shell.
 fn shell_line(words: &[String]) -> String {
     let quoted = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''")));
     quoted.collect::<Vec<_>>().join(" ")

@@ -21,7 +21,7 @@ impl AgentProgram for ClaudeCode {
             ("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{MODEL_PORT}")),
             ("ANTHROPIC_MODEL", bed.model_or("claude-opus-5-5").to_owned()),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-            // Root may skip the permission questions in a sandbox only, which this is.
+            // Root may skip the permission prompts only in a sandbox, which this is.
             ("IS_SANDBOX", "1".to_owned()),
         ]
     }
@@ -33,7 +33,7 @@ impl AgentProgram for ClaudeCode {
     }
 
     fn screen_command(&self, folder: &Path, _bed: &AgentSandbox) -> Option<Vec<String>> {
-        // Without it, it would decide by itself what to ask about.
+        // Without it, the agent would decide by itself what to ask about.
         Some([&*program(folder), "--permission-mode", "default"].map(str::to_owned).to_vec())
     }
 
@@ -83,7 +83,7 @@ impl AgentProgram for ClaudeCode {
 }
 
 fn program(folder: &Path) -> String {
-    // The package's own launcher is put in place by an install script, which we do not run.
+    // The package's own launcher is installed by an install script, which we do not run.
     let package = format!("@anthropic-ai/claude-code-linux-{}", npm_architecture());
     folder.join("node_modules").join(package).join("claude").to_string_lossy().into_owned()
 }

@@ -1,6 +1,6 @@
 //! Codex: `OpenAI` Responses; settings in `~/.codex`, which are left to the test.
 //!
-//! Its hooks run only if they are trusted. A test that does not care for that adds the argument
+//! Its hooks run only if they are trusted. A test that does not care about that adds the argument
 //! `--dangerously-bypass-hook-trust`.
 
 use std::path::Path;
@@ -77,7 +77,8 @@ fn options(bed: &AgentSandbox) -> impl Iterator<Item = String> {
     settings(bed).into_iter().flat_map(|setting| ["--config".to_owned(), setting])
 }
 
-/// Returns what the agent needs to talk to the scripted model, and nothing else, quietly.
+/// Returns the settings that the agent needs to talk to the scripted model, and nothing else,
+/// without notices.
 fn settings(bed: &AgentSandbox) -> Vec<String> {
     let model = bed.model_or("gpt-5.5");
     let provider = format!(
@@ -100,7 +101,7 @@ fn settings(bed: &AgentSandbox) -> Vec<String> {
         let project = bed.project();
         let trusted = format!("{{ '{}' = {{ trust_level = 'trusted' }} }}", project.display());
         settings.push(format!("projects={trusted}"));
-        // It would offer a newer one.
+        // Otherwise it would offer a newer one.
         settings.push(format!("notice.model_migrations={{ '{model}' = 'gpt-6-sol' }}"));
     }
     settings

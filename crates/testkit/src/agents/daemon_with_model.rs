@@ -1,5 +1,5 @@
-//! The daemon in a network that has nothing but the scripted model: agents that it starts are there,
-//! too.
+//! Runs the daemon in a network that has nothing but the scripted model: agents that it starts are
+//! in it, too.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -10,11 +10,11 @@ use super::{AgentSandbox, namespace};
 use crate::model_server::{ModelServer, ModelTurn};
 use crate::{CommandRun, begin, run};
 
-/// A daemon with a model. It is killed, with all it has started, when dropped.
+/// A daemon with a model. It is killed with its child processes when dropped.
 #[derive(Debug)]
 pub struct DaemonWithModel {
     model: ModelServer,
-    keeper: Child,
+    child: Child,
     line: Option<UnixStream>,
     variables: Vec<(OsString, OsString)>,
 }
@@ -32,7 +32,7 @@ impl DaemonWithModel {
             .collect();
         let namespace::NamespacedProcess { process, socket, line } = namespace::spawn(runner);
         let model = ModelServer::on(socket, script);
-        let around = Self { model, keeper: process, line: Some(line), variables };
+        let around = Self { model, child: process, line: Some(line), variables };
         let mut answer = [0];
         around.line.as_ref().unwrap().read_exact(&mut answer).unwrap();
         assert_eq!(answer, [b'+'], "the daemon could not be started");
@@ -49,7 +49,7 @@ impl DaemonWithModel {
         run(self.command(bed, arguments), b"")
     }
 
-    /// Starts the program under test so; its end is waited for later.
+    /// Starts the program under test this way; its end is awaited later.
     pub fn begin(&self, bed: &AgentSandbox, arguments: &[&str]) -> Child {
         begin(self.command(bed, arguments), b"")
     }
@@ -64,7 +64,7 @@ impl DaemonWithModel {
 impl Drop for DaemonWithModel {
     fn drop(&mut self) {
         if self.line.take().is_some() {
-            drop(self.keeper.wait());
+            drop(self.child.wait());
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Gemini CLI: settings in `~/.gemini/settings.json`.
 //!
-//! They cannot be left to the test: only there can it be told to talk to another model with a key,
-//! as system-wide settings must not be below a folder like `/tmp`. Tests add theirs to that file.
+//! They cannot be left to the test: only there can it be configured to talk to another model with a
+//! key, as system-wide settings must not be below a folder like `/tmp`. Tests add theirs to that
+//! file.
 
 use std::path::Path;
 
@@ -21,7 +22,7 @@ impl AgentProgram for GeminiCli {
             "ide": {"enabled": false},
             "privacy": {"usageStatisticsEnabled": false},
             "security": {"auth": {"selectedType": "gemini-api-key"}},
-            // It would be downloaded.
+            // Otherwise it would be downloaded.
             "tools": {"useRipgrep": false},
         });
         let file = bed.home().join(".gemini/settings.json");
@@ -35,7 +36,7 @@ impl AgentProgram for GeminiCli {
         ];
         if !bed.is_first_day() {
             variables.push(("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()));
-            // It would start itself again with more memory.
+            // Otherwise it would restart itself with more memory.
             variables.push(("GEMINI_CLI_NO_RELAUNCH", "true".to_owned()));
         }
         variables

@@ -1,4 +1,4 @@
-//! Installing agents into a cache folder of this project, at a pinned version.
+//! Installs agents into a cache folder of this project, at a pinned version.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,8 @@
 //! Real agents, offline: the command lines that people use, talking to a scripted model.
 //!
-//! [`AgentSandbox`] makes a fresh home and project and runs an agent there, without login or questions, with
-//! every tool allowed, or opens it on an [`AgentScreen`], where it asks. What differs between agents is in a file for each, behind `AgentProgram`.
+//! [`AgentSandbox`] makes a fresh home and project and runs an agent there, without login or
+//! questions, with every tool allowed, or opens it on an [`AgentScreen`], where it asks. The
+//! differences between agents are in a file for each, behind `AgentProgram`.
 
 mod agent_sandbox;
 mod claude_code;
@@ -24,7 +25,7 @@ pub use agent_sandbox::{AgentRun, AgentSandbox};
 pub use daemon_with_model::DaemonWithModel;
 pub use screen::{AGENT_PATIENCE, AgentScreen};
 
-/// An agent that the test bed can run.
+/// An agent that can run in the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Agent {
     /// Anthropic's Claude Code.
@@ -51,7 +52,7 @@ impl Agent {
         (self.spec().package, self.spec().tried_version)
     }
 
-    /// Returns what anyhook knows of it.
+    /// Returns its specification in anyhook.
     fn spec(self) -> &'static HostSpec {
         match self {
             Self::ClaudeCode => &anyhook_hosts::claude_code::SPEC,
@@ -76,14 +77,14 @@ impl Agent {
     }
 }
 
-/// What the test bed must know of an agent.
+/// What the sandbox needs to know of an agent.
 ///
-/// The tools are given with the agent's own names and inputs; their paths are absolute.
+/// The tools have the agent's own names and inputs; their paths are absolute.
 trait AgentProgram {
-    /// Writes the files that the agent needs, before the test puts its own beside them.
+    /// Writes the files that the agent needs, before the test adds its own.
     fn write_config(&self, _bed: &AgentSandbox) {}
 
-    /// Writes the files that the agent needs beside what the test has put there.
+    /// Writes the files that the agent needs in addition to those of the test.
     fn prepare(&self, _bed: &AgentSandbox) {}
 
     /// Returns the environment variables that the agent needs.
@@ -92,12 +93,13 @@ trait AgentProgram {
     /// Returns the program, found in the agent's folder, and its arguments.
     fn command(&self, folder: &Path, bed: &AgentSandbox, prompt: &str) -> Vec<String>;
 
-    /// Returns the program and its arguments to be opened on a screen; none if nobody has tried.
+    /// Returns the program and its arguments to open it on a screen; `None` if that is not
+    /// supported.
     fn screen_command(&self, _folder: &Path, _bed: &AgentSandbox) -> Option<Vec<String>> {
         None
     }
 
-    /// Returns what is on the screen as soon as the agent reads what is typed.
+    /// Returns the text that is on the screen as soon as the agent accepts input.
     fn screen_mark(&self) -> &'static str {
         ""
     }
@@ -113,7 +115,7 @@ trait AgentProgram {
 
     fn edit_tool(&self, path: &str, old: &str, new: &str) -> ModelTurn;
 
-    /// Returns a call that applies a patch; none if the agent has no such tool.
+    /// Returns a call that applies a patch; `None` if the agent has no such tool.
     fn patch_tool(&self, patch: &str) -> Option<ModelTurn>;
 }
 

@@ -1,7 +1,7 @@
-//! A network that has nothing but the scripted model, for one process and all it starts.
+//! A network namespace that has nothing but the scripted model, for one process and its children.
 //!
-//! The model's socket is made in that network and handed out to the test, which then serves it: a
-//! socket belongs to the network in which it was made, whoever holds it.
+//! The model's socket is created in that network and passed to the test, which then serves it: a
+//! socket belongs to the network in which it was created, whichever process holds it.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -34,9 +34,9 @@ done
 exit $code
 "#;
 
-/// As above, but with the machine's own process numbers, so that others see what runs there. It
-/// stays until its standard input, which the test holds, comes to an end: then, or when the test is
-/// killed, everything in this network is.
+/// As above, but with the host's process ids, so that other processes see what runs there. It runs
+/// until its standard input, which the test holds, is closed: then, or when the test is killed,
+/// everything in this network is killed.
 const INSIDE_OPENLY: &str = r#"
 PATH="$PATH:/usr/sbin:/sbin" ip link set lo up || exit 71
 exec python3 -c "$@"
@@ -74,7 +74,7 @@ listener = socket.create_server(('127.0.0.1', int(sys.argv[1])), backlog=64)
 socket.send_fds(socket.socket(fileno=0), [b'-'], [listener.fileno()])
 ";
 
-/// Tells why there can be no such network here, if so.
+/// Returns why there can be no such network here, if so.
 pub(super) fn check() -> Result<(), String> {
     let mut command = unshare();
     command.args(["sh", "-c", "PATH=\"$PATH:/usr/sbin:/sbin\" ip link set lo up"]);
@@ -86,14 +86,15 @@ pub(super) fn check() -> Result<(), String> {
     Err(format!("a network namespace is needed (`unshare` and `ip`): {message}"))
 }
 
-/// Returns a command that runs another in namespaces of its own.
+/// Returns a command that runs another one in namespaces of its own.
 pub(super) fn runner(command: &[String]) -> Command {
     let mut runner = unshare();
     runner.args(["sh", "-c", INSIDE, "sh", HAND_OUT_SOCKET, MODEL_PORT, TIME_LIMIT]).args(command);
     runner
 }
 
-/// Returns a command that runs another in a network of its own and stays until all is over.
+/// Returns a command that runs another one in a network of its own and stays until its input
+/// closes.
 pub(super) fn open_runner(command: &[String]) -> Command {
     let mut runner = unshare_network();
     runner.args(["sh", "-c", INSIDE_OPENLY, "sh", LOOK_AFTER, MODEL_PORT]).args(command);
@@ -134,7 +135,7 @@ pub(super) fn spawn(mut runner: Command) -> NamespacedProcess {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // It holds the other end of the pair: without it, a child that has failed closes the last one.
+    // It holds the other end of the pair: once dropped, a child that fails closes the last one.
     drop(runner);
     match receive(&ours) {
         Ok(Some(socket)) => {

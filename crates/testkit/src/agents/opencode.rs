@@ -1,6 +1,6 @@
 //! `OpenCode`: `OpenAI` Chat Completions; settings in `~/.config/opencode`, left to the test.
 //!
-//! With a model named like `gpt-5` it offers `apply_patch` in place of `write` and `edit`.
+//! With a model named like `gpt-5` it offers `apply_patch` instead of `write` and `edit`.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ impl AgentProgram for OpenCode {
             ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
             ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".to_owned()),
             ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
-            // Its own list of the world's models takes it two seconds to read.
+            // Its own list of all models takes it two seconds to read.
             ("OPENCODE_MODELS_PATH", models(bed).to_string_lossy().into_owned()),
         ]
     }
@@ -81,7 +81,7 @@ fn models(bed: &AgentSandbox) -> PathBuf {
     bed.environment().root().join("models.json")
 }
 
-/// Makes a settings folder look as if the plugins' package was installed there.
+/// Makes a settings folder look as if the package for plugins was installed there.
 ///
 /// Without it, plugins wait more than a minute for a download that cannot work here.
 fn settle(folder: &Path) {

@@ -1,7 +1,7 @@
-//! An agent on a screen, as a person has it before them: a terminal of `tmux`, without a person.
+//! An agent on a screen, as a person sees it: in a `tmux` terminal, without a person.
 //!
-//! It runs with the machine's own process numbers, so that whoever looks after agents sees it, and
-//! in a network that has nothing but the scripted model. All of it ends with the [`AgentScreen`].
+//! It runs with the host's process ids, so that process watchers see it, and in a network that has
+//! nothing but the scripted model. All of it ends with the [`AgentScreen`].
 
 use std::io::Read;
 use std::os::unix::net::UnixStream;
@@ -13,29 +13,29 @@ use std::time::{Duration, Instant};
 use super::{AgentSandbox, namespace};
 use crate::model_server::{ModelServer, ModelTurn};
 
-/// How wide and how high a screen is: nothing an agent says is cut off.
+/// The width and height of a screen: nothing an agent prints is cut off.
 const SIZE: [&str; 4] = ["-x", "160", "-y", "60"];
 
-/// How long to wait between two looks at the screen.
+/// How long to wait between two checks of the screen.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// How long an agent may take for anything, on a machine that does much else.
+/// How long an agent may take for anything, on a busy machine.
 pub const AGENT_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long to wait before a key is pressed again.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
-/// An agent that was opened on a screen. It is killed, with all it has started, when dropped.
+/// An agent that was opened on a screen. It is killed with its child processes when dropped.
 #[derive(Debug)]
 pub struct AgentScreen {
     model: ModelServer,
     socket: PathBuf,
-    keeper: Child,
-    /// The keeper ends when nobody holds this any more.
+    child: Child,
+    /// The process that holds the network exits when this is closed.
     line: Option<UnixStream>,
 }
 
-/// Tells why there can be no screen here, if so.
+/// Returns why there can be no screen here, if so.
 pub(super) fn check() -> Result<(), String> {
     match Command::new("tmux").arg("-V").stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => Ok(()),
@@ -49,7 +49,7 @@ impl AgentScreen {
         let socket = bed.environment().root().join("tmux");
         assert!(!socket.exists(), "a bed has one screen at a time");
         let socket_name = socket.to_string_lossy().into_owned();
-        // The screen outlives the program, so that its last words can be read.
+        // The screen outlives the program, so that its last output can be read.
         let tmux = ["tmux", "-S", &socket_name, "-f", "/dev/null", "start-server", ";"];
         let options = ["set-option", "-g", "remain-on-exit", "on", ";", "new-session", "-d"];
         let whole: Vec<String> = [&tmux[..], &options, &SIZE, &["--"]]
@@ -63,7 +63,7 @@ impl AgentScreen {
         let namespace::NamespacedProcess { process, socket: listener, line } =
             namespace::spawn(runner);
         let model = ModelServer::on(listener, script);
-        let screen = Self { model, socket, keeper: process, line: Some(line) };
+        let screen = Self { model, socket, child: process, line: Some(line) };
         let mut answer = [0];
         screen.line.as_ref().unwrap().read_exact(&mut answer).unwrap();
         assert_eq!(answer, [b'+'], "tmux could not open the agent");
@@ -75,18 +75,18 @@ impl AgentScreen {
         &self.model
     }
 
-    /// Types a text, without a new line.
+    /// Types a text, without a newline.
     pub fn type_text(&self, text: &str) {
         self.tmux(&["send-keys", "-l", "--", &escaped(text)]);
     }
 
-    /// Presses a key, by the name `tmux` has for it: `Enter`, `Escape`, `Down`, `C-c`.
+    /// Presses a key, by its name in `tmux`: `Enter`, `Escape`, `Down`, `C-c`.
     pub fn press(&self, key: &str) {
         self.tmux(&["send-keys", "--", key]);
     }
 
-    /// Presses a key until the screen is as it should be: an agent may not heed a key that comes
-    /// right after it has asked something.
+    /// Presses a key until the screen is as expected: an agent may ignore a key that comes right
+    /// after it has asked something.
     pub fn press_until(&self, key: &str, what: &str, mut condition: impl FnMut(&str) -> bool) {
         let mut pressed: Option<Instant> = None;
         self.wait_until(what, |text| {
@@ -99,7 +99,7 @@ impl AgentScreen {
         });
     }
 
-    /// Types a prompt, sees it on the screen and sends it.
+    /// Types a prompt, waits for it on the screen and submits it.
     pub fn submit(&self, prompt: &str) {
         self.type_text(prompt);
         self.wait_for(prompt);
@@ -116,12 +116,12 @@ impl AgentScreen {
         String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p", "-e"]).stdout).into_owned()
     }
 
-    /// Waits for a text on the screen, and panics if it does not come.
+    /// Waits for a text on the screen, and panics if it does not appear.
     pub fn wait_for(&self, text: &str) {
         self.wait_until(&format!("{text:?} on the screen"), |screen| screen.contains(text));
     }
 
-    /// Waits until the screen is as it should be, and panics if it does not become so.
+    /// Waits until the screen is as expected, and panics if that does not happen.
     pub fn wait_until(&self, what: &str, mut condition: impl FnMut(&str) -> bool) {
         let until = Instant::now() + AGENT_PATIENCE;
         loop {
@@ -144,13 +144,13 @@ impl AgentScreen {
         let shown = self.show("#{pane_dead} #{pane_dead_status}");
         let (is_dead, status) = shown.split_once(' ').unwrap_or((&shown, ""));
         if is_dead == "1" && status.is_empty() {
-            // It may have missed that its child has ended; it looks again when another one does.
+            // It may have missed the end of its child; it checks again when another one ends.
             self.tmux(&["run-shell", "-b", "true"]);
         }
         status.parse().ok()
     }
 
-    /// Ends the agent and all it has started.
+    /// Ends the agent and its child processes.
     pub fn close(mut self) {
         self.end();
     }
@@ -171,13 +171,13 @@ impl AgentScreen {
 
     fn end(&mut self) {
         if self.line.take().is_some() {
-            drop(self.keeper.wait());
+            drop(self.child.wait());
             drop(std::fs::remove_file(&self.socket));
         }
     }
 }
 
-/// A semicolon at an argument's end would begin another command of `tmux`.
+/// A semicolon at the end of an argument would start another `tmux` command.
 fn escaped(argument: &str) -> String {
     match argument.strip_suffix(';') {
         Some(before) => format!("{before}\\;"),

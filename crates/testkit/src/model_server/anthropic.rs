@@ -54,7 +54,7 @@ fn events(mut message: Value) -> Vec<SseEvent> {
     events.iter().map(SseEvent::named).collect()
 }
 
-/// Splits a block into its empty form and all that then comes.
+/// Splits a block into its empty form and everything that follows.
 fn split(block: &Value) -> (Value, Value) {
     let mut empty = block.clone();
     if block["type"] == "text" {

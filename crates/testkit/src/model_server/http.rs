@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as agents speak to a model: one request for each connection.
+//! A minimal HTTP/1.1 server for agents that talk to a model: one request per connection.
 
 use std::io::{self, BufRead, Read, Write};
 use std::time::SystemTime;
@@ -9,7 +9,7 @@ pub(super) struct HttpRequest {
     pub(super) method: String,
     /// Without the query.
     pub(super) path: String,
-    /// A string if it is no JSON, null if there is none.
+    /// A string if it is not JSON, null if there is none.
     pub(super) body: Value,
 }
 
@@ -17,12 +17,12 @@ pub(super) enum HttpReply {
     Json(Value),
     /// A stream of server-sent events.
     Events(Vec<SseEvent>),
-    /// An HTTP status that is no success, and what is said with it.
+    /// An HTTP status that is not a success, and its body.
     Refusal(u16, Value),
 }
 
 pub(super) struct SseEvent {
-    /// The event's type, where the dialect names it beside the data.
+    /// The event's type, if the dialect sends it next to the data.
     pub(super) name: Option<String>,
     pub(super) data: String,
 }
@@ -38,7 +38,7 @@ impl SseEvent {
     }
 }
 
-/// Reads a request; none if the client hung up without asking.
+/// Reads a request; `None` if the client hung up without sending one.
 pub(super) fn read(stream: &mut impl BufRead) -> io::Result<Option<HttpRequest>> {
     let first = line(stream)?;
     let mut words = first.split(' ');
@@ -98,7 +98,7 @@ fn parse(body: &[u8]) -> Value {
     serde_json::from_slice(body).unwrap_or_else(|_| text())
 }
 
-/// Writes a reply, all of it at once; returns the moment just before.
+/// Writes a reply in one piece; returns the time just before.
 pub(super) fn write(mut stream: impl Write, reply: &HttpReply) -> io::Result<SystemTime> {
     let (status, kind, body) = match reply {
         HttpReply::Json(body) => (200, "application/json", body.to_string()),

@@ -1,10 +1,10 @@
-//! A scripted model: the other side of an agent's conversation, on a socket of this machine.
+//! A scripted model server: the other side of an agent's conversation, on a local socket.
 //!
 //! It speaks Anthropic Messages, `OpenAI` Responses, `OpenAI` Chat Completions and Gemini, streamed
 //! or whole as the client asks. Each request of the main conversation gets the script's next turn;
-//! after the last one the model says "done". Several agents at once each have a part of their own,
-//! found by what their requests tell. What agents ask on the side (titles, lists of models,
-//! token counts) gets a harmless answer and uses up no turn. Everything asked is kept.
+//! after the last one the model says "done". Concurrent agents each have a script of their own,
+//! selected by the content of their requests. Side requests (titles, lists of models, token counts)
+//! get a harmless answer and use up no turn. All requests are recorded.
 
 mod anthropic;
 mod chat;
@@ -25,14 +25,14 @@ use serde_json::{Value, json};
 
 use http::{HttpReply, HttpRequest};
 
-/// What the model says when it is asked something once.
+/// The model's answer to one request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelTurn {
-    /// It says something, which ends its work.
+    /// A text, which ends its turn.
     Text(String),
-    /// It calls tools, all at once.
+    /// Tool calls, all at once.
     Tools(Vec<ModelCall>),
-    /// It cannot be had: an HTTP status and a message.
+    /// It is not available: an HTTP status and a message.
     Refusal(u16, String),
 }
 
@@ -46,7 +46,7 @@ pub struct ModelCall {
 }
 
 impl ModelTurn {
-    /// Makes a turn that says something.
+    /// Makes a turn with a text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
@@ -56,12 +56,12 @@ impl ModelTurn {
         Self::Tools(vec![ModelCall { name: name.into(), input }])
     }
 
-    /// Makes a turn in which the model cannot be had, such as 429.
+    /// Makes a turn in which the model is not available, such as 429.
     pub fn refusal(status: u16, message: impl Into<String>) -> Self {
         Self::Refusal(status, message.into())
     }
 
-    /// Makes one turn of two that call tools: they are called together.
+    /// Combines two turns that call tools into one: they are called together.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Tools(calls), Self::Tools(more)) => Self::Tools([calls, more].concat()),
@@ -104,7 +104,7 @@ struct Conversation {
     side_requests: Vec<SideRequest>,
 }
 
-/// A script of its own for every request that tells a text.
+/// A script of its own for every request that contains a text.
 #[derive(Debug)]
 struct RequestScript {
     mark: String,
@@ -139,13 +139,13 @@ impl ModelServer {
         self.listener.local_addr()
     }
 
-    /// Returns what the model was told so far: the bodies of the main conversation's requests.
+    /// Returns the requests so far: the bodies of the main conversation's requests.
     pub fn requests(&self) -> Vec<Value> {
         lock(&self.conversation).requests.clone()
     }
 
-    /// Returns the moment in which the answer to a request of the main conversation, counted from
-    /// 0, was handed over to the client as a whole; none if that has not happened yet.
+    /// Returns when the answer to a request of the main conversation, counted from 0, was
+    /// completely passed to the client; `None` if that has not happened yet.
     pub fn sent_at(&self, request: usize) -> Option<SystemTime> {
         lock(&self.conversation).sent.get(request).copied().flatten()
     }
@@ -155,13 +155,13 @@ impl ModelServer {
         lock(&self.conversation).script.extend(turns);
     }
 
-    /// Adds a script of its own for every request that tells a text.
+    /// Adds a script of its own for every request that contains a text.
     pub fn add_part(&self, mark: impl Into<String>, turns: impl Into<Vec<ModelTurn>>) {
         let part = RequestScript { mark: mark.into(), script: turns.into().into_iter() };
         lock(&self.conversation).parts.push(part);
     }
 
-    /// Returns what else was asked so far.
+    /// Returns the other requests so far.
     pub fn side_requests(&self) -> Vec<SideRequest> {
         lock(&self.conversation).side_requests.clone()
     }
@@ -178,7 +178,7 @@ impl Drop for ModelServer {
     }
 }
 
-/// Tells whether any string within a request contains a text.
+/// Returns whether any string within a request contains a text.
 pub fn tells(request: &Value, text: &str) -> bool {
     match request {
         Value::String(string) => string.contains(text),
@@ -191,7 +191,7 @@ pub fn tells(request: &Value, text: &str) -> bool {
 fn serve(listener: &TcpListener, conversation: &Arc<Mutex<Conversation>>) {
     while let Ok((stream, _)) = listener.accept() {
         let conversation = Arc::clone(conversation);
-        // A client that goes away in the middle is the client's business.
+        // A client that disconnects is not our concern.
         thread::spawn(move || drop(converse(&stream, &conversation)));
     }
 }
@@ -240,7 +240,7 @@ impl Conversation {
     }
 }
 
-/// How a client talks to a model.
+/// The API that a client uses.
 #[derive(Clone, Copy)]
 enum Dialect {
     Anthropic,
@@ -262,15 +262,15 @@ impl Dialect {
         }
     }
 
-    /// Tells whether the model may call tools: it may in the main conversation alone.
+    /// Returns whether the model may call tools: only in the main conversation.
     fn offers_tools(self, body: &Value) -> bool {
         let Some(tools) = body["tools"].as_array() else { return false };
-        // Codex asks so for a title, though it offers a tool.
+        // Codex requests a title this way, though it offers a tool.
         if matches!(self, Self::Responses) && body["text"]["format"].is_object() {
             return false;
         }
         tools.iter().any(|tool| match self {
-            // Without a schema it is a tool of the model's maker, such as a search of the web.
+            // Without a schema it is a tool of the model's provider, such as a web search.
             Self::Anthropic => tool.get("input_schema").is_some(),
             Self::Gemini => tool.get("functionDeclarations").is_some(),
             Self::Responses | Self::Chat => true,
@@ -288,7 +288,7 @@ impl Dialect {
     }
 }
 
-/// Answers what is no question to a model.
+/// Answers requests that are not for a model.
 fn small_talk(request: &HttpRequest) -> HttpReply {
     let path = request.path.as_str();
     let body = if path.ends_with("/count_tokens") {
@@ -304,7 +304,7 @@ fn small_talk(request: &HttpRequest) -> HttpReply {
     HttpReply::Json(body)
 }
 
-/// Says that the model cannot be had, in the words of the service that every client reads.
+/// Reports that the model is not available, in a format that every client reads.
 fn refusal(status: u16, message: &str) -> HttpReply {
     let kind = match status {
         400 => "invalid_request_error",
@@ -321,9 +321,9 @@ fn refusal(status: u16, message: &str) -> HttpReply {
 
 const MODEL: &str = "scripted-model";
 
-/// The number of tokens that every request is said to have.
+/// The number of tokens that is reported for every request.
 const INPUT_TOKENS: u32 = 100;
-/// The number of tokens that every answer is said to have.
+/// The number of tokens that is reported for every answer.
 const OUTPUT_TOKENS: u32 = 10;
 
 fn call_id(number: usize, position: usize) -> String {

@@ -78,7 +78,7 @@ fn tells_when_an_answer_was_sent() {
     ask(&server, "/v1/messages", &json!({"messages": []}));
     let before = SystemTime::now();
     ask(&server, "/v1/messages", &request(true));
-    // The answer is at its client before the server has written down when it sent it.
+    // The answer reaches the client before the server has recorded when it was sent.
     crate::wait_until("the moment", || server.sent_at(0).is_some());
     let sent = server.sent_at(0).unwrap();
     assert!(before <= sent && sent <= SystemTime::now());

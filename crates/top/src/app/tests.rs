@@ -1,4 +1,4 @@
-//! What comes, and what keys do.
+//! Tests of updates and keys.
 
 use anyhook_model::pipeline::{PipelinePhase, VisitState};
 use anyhook_model::{Effect, RecordId};

@@ -1,4 +1,4 @@
-//! The screen as a person sees it, at several sizes.
+//! Tests of the screen as a person sees it, at several sizes.
 
 use anstyle::AnsiColor;
 use anyhook_model::RecordId;
@@ -72,7 +72,7 @@ fn a_filter_is_typed_and_finds_nothing() {
     insta::assert_snapshot!(drawn(&mut app, 80, 16));
 }
 
-/// A view in which so many decisions wait.
+/// A view in which this many decisions wait.
 fn asked(count: usize) -> App {
     let mut app = busy();
     let mut decisions = vec![decision("7k2m9x4q", noon())];
@@ -99,7 +99,7 @@ fn what_waits_for_a_person() {
     app.answered(Err("decision bbbb0001 was already made: allow, by ann".to_owned()));
     insta::assert_snapshot!("refused", drawn(&mut app, 80, 24));
     app.key(KeyPress::Enter);
-    // It is asked by the clock of the machine.
+    // Deadlines use the system clock.
     let page = drawn(&mut app, 60, 12).to_string();
     assert!(page.contains("about  git push bbbb0001") && page.contains("  2 deny  the"), "{page}");
 }
@@ -219,7 +219,7 @@ fn tones_and_the_selected_row() {
     assert!(plain[selected].matches("\u{1b}[7m").count() > 1, "{:?}", plain[selected]);
 }
 
-/// Whatever comes, at whatever size: no panic, and no control character on the screen.
+/// Any input, at any size: no panic, and no control character on the screen.
 #[test]
 fn hostile_records() {
     let hostile = "\u{1b}]0;x\u{7}\r\n\t\u{9b}31m日本語\u{202e}\u{200d}👩‍👩‍👧 ".repeat(20);

@@ -1,4 +1,4 @@
-//! Sessions from the journal, and from the daemon.
+//! Tests of sessions from the journal, and from the daemon.
 
 use anyhook_model::bus::AgentReport;
 use anyhook_model::{AgentState, Effect, Payload, PromptType, RecordId};
@@ -83,14 +83,14 @@ fn memory_is_bounded() {
     assert_eq!(most, Some(KEEP_AGENTS));
 }
 
-/// Returns the words for each session, by host and id.
+/// Returns the message for each session, by host and id.
 fn words(sessions: &SessionTable) -> Vec<(String, String)> {
     let words = |session: &SessionRow| session.doing().words(SignedDuration::ZERO).1;
     let id = |key: &SessionKey| key.id.clone().unwrap_or_default();
     sessions.rows().iter().map(|(key, session)| (id(key), words(session))).collect()
 }
 
-/// Returns the words after events with the tool `Shell`.
+/// Returns the message after events with the tool `Shell`.
 fn after(records: &[Record]) -> String {
     let mut sessions = SessionTable::default();
     for record in records {

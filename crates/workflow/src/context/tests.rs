@@ -1,4 +1,4 @@
-//! The matrix: who is given what.
+//! The matrix: which agent is given what.
 
 use serde_json::json;
 
@@ -115,7 +115,7 @@ fn code_health_is_given_the_reports_that_are_there() {
     assert_eq!(upstream(&run, "code_health_agent"), both);
 }
 
-/// Several artifacts of one stage do not take each other's place.
+/// Several artifacts of one stage do not replace each other.
 #[test]
 fn every_artifact_of_a_stage_is_given() {
     let more = "schema = \"pm-output\"\n\n[[stage.artifact]]\nfile = \"more.json\"\nschema = \"project-config\"\n";
@@ -148,7 +148,7 @@ fn what_was_sent_back_comes_with_why() {
     assert_eq!(given.feedback, ["kim rejected it: no"]);
 }
 
-/// Who does a stage and a review is given what it does now.
+/// An agent of both a stage and a review is given the context of what it does now.
 #[test]
 fn an_agent_may_have_several_things_to_do() {
     let text = DEFAULT

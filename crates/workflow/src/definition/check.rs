@@ -1,5 +1,5 @@
-//! What can be seen only in the whole: names that mean nothing, stages that never begin, artifacts
-//! that nobody has made yet.
+//! Checks of a whole definition: unknown names, stages that never begin, artifacts that are read
+//! before they exist.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use crate::schemas::ArtifactKind;
 use crate::vocabulary::{Mode, OnFailure};
 use anyhook_flow::runbook::{Finding, SpannedName, circles};
 
-/// So many stages, and so many reviews, a workflow may have.
+/// Maximum number of stages, and of reviews, of a workflow.
 const AT_MOST: usize = 100;
 
-/// Looks at a definition as a whole.
+/// Checks a definition as a whole.
 pub fn check(definition: &WorkflowDefinition) -> Vec<Finding> {
     let mut findings = Vec::new();
     if definition.stages.is_empty() {
@@ -47,7 +47,7 @@ pub fn check(definition: &WorkflowDefinition) -> Vec<Finding> {
     findings
 }
 
-/// Finds names that two things have.
+/// Finds names that are used twice.
 fn twice(definition: &WorkflowDefinition) -> Vec<Finding> {
     let groups: BTreeSet<&str> = groups(definition).collect();
     let stages = definition.stages.iter().map(|stage| &stage.name);
@@ -75,7 +75,7 @@ fn agents(definition: &WorkflowDefinition) -> Vec<Finding> {
         stages.chain(definition.reviews.iter().map(|review| &review.agent)).collect();
     let unknown = used
         .iter()
-        // That there is none has been told.
+        // A missing name has already been reported.
         .filter(|name| !name.text.is_empty() && definition.agent(&name.text).is_none())
         .map(|name| {
             let finding =
@@ -97,7 +97,7 @@ fn agents(definition: &WorkflowDefinition) -> Vec<Finding> {
     unknown.chain(unused).collect()
 }
 
-/// Finds names of stages, groups and reviews that are not there.
+/// Finds references to stages, groups and reviews that do not exist.
 fn unknown(definition: &WorkflowDefinition) -> Vec<Finding> {
     let stages: BTreeSet<&str> = definition
         .stages
@@ -167,7 +167,8 @@ fn endless(definition: &WorkflowDefinition) -> Vec<Finding> {
         .collect()
 }
 
-/// Tells whether a stage, or all of a group, is done before another; what is not there is.
+/// Returns whether a stage, or all of a group, is done before another; also `true` if it does not
+/// exist.
 fn is_before(
     definition: &WorkflowDefinition,
     wanted: &SpannedName,
@@ -178,7 +179,7 @@ fn is_before(
         .all(|other| definition.following(&other.name.text).contains(&stage.name.text.as_str()))
 }
 
-/// Finds what a stage reads of stages that come later.
+/// Finds references of a stage to artifacts of later stages.
 fn reads_too_early(definition: &WorkflowDefinition, stage: &StageDefinition) -> Vec<Finding> {
     let name = stage.name.of("stage");
     let early = stage.reads.iter().filter(|wanted| !is_before(definition, wanted, stage));
@@ -191,7 +192,7 @@ fn reads_too_early(definition: &WorkflowDefinition, stage: &StageDefinition) -> 
         .collect()
 }
 
-/// Looks at what a stage rolls back to. Stages in a circle have no order.
+/// Checks the stage that a stage rolls back to. Stages in a cycle have no order.
 fn rollback(
     definition: &WorkflowDefinition,
     stage: &StageDefinition,
@@ -201,7 +202,7 @@ fn rollback(
     match &stage.rollback_to {
         Some(to) => {
             let is_group = definition.stage(&to.text).is_none();
-            // That it is not there at all has been told.
+            // A missing stage has already been reported.
             let is_there = definition.named(&to.text).next().is_some();
             let is_late = has_order && !is_before(definition, to, stage);
             let message = format!("{name} cannot roll back to `{}`", to.text);
@@ -218,7 +219,7 @@ fn rollback(
     }
 }
 
-/// Finds modes in which a stage would have nothing to show.
+/// Finds modes in which a stage would have no artifact.
 fn artifacts(kind: &str, name: &SpannedName, artifacts: &[ArtifactDefinition]) -> Option<Finding> {
     let is_made = |mode: Mode| {
         artifacts.iter().any(|artifact| artifact.required && artifact.is_made_in(Some(mode)))
@@ -232,11 +233,11 @@ fn artifacts(kind: &str, name: &SpannedName, artifacts: &[ArtifactDefinition]) -
     let message = format!("{} has no required artifact in the {word} {modes}", name.of(kind));
     let hint = format!("add one, or add the {word} to the `modes` of an existing one");
     let finding = Finding::error("missing", message).at(&name.span).hint(hint);
-    // That there is none at all has been told.
+    // That there is none at all has already been reported.
     (!artifacts.is_empty()).then_some(finding)
 }
 
-/// Finds files that would be written over each other.
+/// Finds files that would overwrite each other.
 fn files(definition: &WorkflowDefinition) -> Vec<Finding> {
     let of_stages = definition
         .stages
@@ -258,10 +259,10 @@ fn files(definition: &WorkflowDefinition) -> Vec<Finding> {
         .collect()
 }
 
-/// Looks whether the stage that tests says what is decided by.
+/// Checks that the testing stage produces the report that decisions are based on.
 fn tests(definition: &WorkflowDefinition) -> Option<Finding> {
     let qa = definition.qa.as_ref()?;
-    // That it is not there has been told.
+    // A missing stage has already been reported.
     let stage = definition.stage(&qa.stage.text).filter(|stage| !stage.name.text.is_empty())?;
     let is_told = stage.artifacts.iter().any(|artifact| {
         artifact.required && artifact.schema == SchemaChoice::Kind(ArtifactKind::QA)

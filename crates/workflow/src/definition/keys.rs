@@ -1,5 +1,5 @@
-//! Every key that a workflow may have, by what it is a key of, and what it may be: the reader knows
-//! its keys from here, and the JSON Schema is made of it.
+//! All keys of a workflow definition, by table, and their allowed values: the reader uses these
+//! keys, and the JSON Schema is generated from them.
 
 use crate::vocabulary::{Mode, OnFailure, Risk, Severity, When};
 
@@ -8,34 +8,34 @@ use crate::vocabulary::{Mode, OnFailure, Risk, Severity, When};
 pub struct DefinitionKey {
     /// Its name.
     pub name: &'static str,
-    /// What it may be.
+    /// Its allowed values.
     pub shape: KeyShape,
-    /// What it says.
+    /// Its description.
     pub about: &'static str,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub required: bool,
 }
 
-/// Something that has keys.
+/// A table of keys.
 #[derive(Debug)]
 pub struct Table {
     /// Its name in the schema.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub about: &'static str,
     /// Its keys.
     pub keys: &'static [DefinitionKey],
 }
 
-/// Returns the words that a key may be.
+/// Returns the allowed words of a key.
 pub type Words = fn() -> Vec<&'static str>;
 
-/// What a key may be.
+/// The allowed values of a key.
 #[derive(Clone, Copy, Debug)]
 pub enum KeyShape {
-    /// A name of its own, which is this one if it is not given.
+    /// A name of its own, with this default.
     OwnName(&'static str),
-    /// A name of something in the file.
+    /// The name of something in the file.
     Name,
     /// Names of things in the file.
     Names,
@@ -49,21 +49,21 @@ pub enum KeyShape {
     File,
     /// The name of a schema that is known.
     Schema,
-    /// True or false; false if it is not given, or true.
+    /// A boolean, with its default.
     Flag(bool),
-    /// How long something takes.
+    /// A duration.
     Time,
-    /// How often something is tried again.
+    /// A number of retries.
     Retries,
     /// One of some words, which may have a default.
     Word(Words, Option<&'static str>),
-    /// Some of some words.
+    /// A list of some words.
     Words(Words),
     /// A table.
     One(&'static Table),
     /// Tables by their names.
     Named(&'static Table),
-    /// Tables one after the other, at least and at most so many.
+    /// A list of tables, with a minimum and a maximum number.
     Many(&'static Table, Option<u32>, Option<u32>),
 }
 
@@ -102,7 +102,7 @@ impl Table {
     }
 }
 
-/// The whole.
+/// The top level.
 pub static WORKFLOW: Table = Table {
     name: "workflow",
     about: "A project's `.agents/workflow.toml`: its agents and stages, their order, artifacts, reviews and approvals.",
@@ -265,6 +265,6 @@ pub static SECOND_OPINION: Table = Table {
     ],
 };
 
-/// Every table, the whole first.
+/// Every table, the top level first.
 pub static TABLES: [&Table; 9] =
     [&WORKFLOW, &AGENT, &STAGE, &ARTIFACT, &REVIEW, &RISK, &QA, &DOCUMENTATION, &SECOND_OPINION];

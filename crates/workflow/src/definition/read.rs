@@ -1,4 +1,4 @@
-//! The tree as a definition, with all that is wrong in it.
+//! Reads a definition from its tree, and reports everything that is wrong with it.
 
 use super::{
     AgentDefinition, ApprovalRule, ArtifactDefinition, DocumentationRule, QaRule, RetryPolicy,
@@ -10,10 +10,10 @@ use crate::schemas;
 use crate::vocabulary::{Mode, OnFailure, Risk, Severity, When};
 use anyhook_flow::runbook::{Finding, MapEntry, Node, NodeKind, NodeMap, SpannedName, TreeReader};
 
-/// So often something is tried again at most.
+/// Maximum number of retries.
 pub(super) const RETRIES: u32 = 100;
 
-/// The kinds of artifacts that may be named.
+/// The kinds of artifacts that may be referenced.
 type Kinds = Vec<(schemas::ArtifactKind, &'static str)>;
 
 /// Reads a definition from its tree.
@@ -56,7 +56,7 @@ fn word(reader: &mut TreeReader, map: &NodeMap, key: &str, otherwise: &str) -> S
     }
 }
 
-/// Reads a text that says nothing if it is empty.
+/// Reads a text; an empty one is reported.
 fn filled(reader: &mut TreeReader, map: &NodeMap, key: &str, hint: &str) -> Option<String> {
     let (text, span) = reader.text(map, key)?;
     if text.text.trim().is_empty() {
@@ -78,12 +78,12 @@ fn folder(reader: &mut TreeReader, map: &NodeMap) -> String {
     folder.to_owned()
 }
 
-/// Tells whether a path stays below where it begins.
+/// Returns whether a path stays below its base.
 fn is_below(path: &str) -> bool {
     !path.contains('\\') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// Returns the tables `[[key]]`, each with its place.
+/// Returns the tables `[[key]]`, each with its position.
 fn tables<'tree>(
     reader: &mut TreeReader,
     map: &'tree NodeMap,
@@ -111,7 +111,7 @@ fn tables<'tree>(
     tables
 }
 
-/// Reads a key that must be there and is a name.
+/// Reads a required key that is a name.
 fn needed(
     reader: &mut TreeReader,
     map: &NodeMap,
@@ -178,7 +178,7 @@ fn texts<'tree>(
     texts
 }
 
-/// Reads a list of words that are known.
+/// Reads a list of known words.
 fn words<T: Copy>(
     reader: &mut TreeReader,
     map: &NodeMap,
@@ -351,7 +351,7 @@ fn schema_file(reader: &mut TreeReader, map: &NodeMap) -> Option<SchemaChoice> {
 
 fn schema_kind(reader: &mut TreeReader, entry: &MapEntry, kinds: &Kinds) -> Option<SchemaChoice> {
     let kind = reader.word(entry, kinds);
-    // A word that is like none of them may be meant as a file.
+    // A word that resembles none of them may be meant as a file.
     let hint =
         reader.findings.last_mut().filter(|_| kind.is_none()).and_then(|one| one.hint.as_mut());
     if let Some(hint) = hint.filter(|hint| hint.starts_with("available")) {
@@ -383,7 +383,7 @@ fn qa(reader: &mut TreeReader, entry: &MapEntry) -> Option<QaRule> {
     })
 }
 
-/// Reads the server of a rule: without one there is nobody to ask.
+/// Reads the server of a rule: without one there is no one to ask.
 fn server(reader: &mut TreeReader, map: &NodeMap, entry: &MapEntry) -> String {
     if map.get("server").is_none() {
         let finding = Finding::error("missing", format!("`{}` has no `server`", entry.key.name));

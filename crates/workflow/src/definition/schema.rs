@@ -1,4 +1,4 @@
-//! The JSON Schema of `workflow.toml`, made of the reader's [`keys`](super::keys).
+//! The JSON Schema of `workflow.toml`, generated from the reader's [`keys`](super::keys).
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::keys::{Table, WORKFLOW};
 use crate::method::Method;
 use crate::schemas::ArtifactKind;
 
-/// What a name looks like.
+/// The pattern of a name.
 const NAME: &str = "^[A-Za-z0-9_-]+$";
 
 /// Returns the schema of a workflow, which may name the schemas of a method.
@@ -46,7 +46,7 @@ pub fn schema(method: &'static Method) -> Value {
     })
 }
 
-/// Returns the schema of a table: its keys, and no other.
+/// Returns the schema of a table: its keys, and no others.
 fn table(table: &Table, method: &'static Method) -> Value {
     let properties: Map<String, Value> =
         table.keys.iter().map(|key| (key.name.to_owned(), of_key(key, method))).collect();

@@ -1,4 +1,5 @@
-//! The default is good; whatever is wrong with another is told at its place.
+//! Tests of workflow definitions: the default is valid; every error in another one is reported at
+//! its position.
 
 use std::sync::LazyLock;
 
@@ -45,8 +46,8 @@ fn the_default_has_no_finding() {
     );
 }
 
-/// Every schema of the method is of an artifact of its workflow, and each artifact's file tells its
-/// kind.
+/// Every schema of the method belongs to an artifact of its workflow, and each artifact's file name
+/// identifies its kind.
 #[test]
 fn the_method_has_the_schemas_that_its_workflow_names() {
     let definition = default();
@@ -65,7 +66,8 @@ fn the_method_has_the_schemas_that_its_workflow_names() {
     }
 }
 
-/// Schemas that are not of the method may be the project's own, and are not looked for elsewhere.
+/// Schemas that do not belong to the method may be the project's own, and are not searched for
+/// elsewhere.
 #[test]
 fn a_workflow_may_name_the_schemas_of_its_method_or_files_of_its_own() {
     static OTHER: LazyLock<Method> =
@@ -160,8 +162,8 @@ fn agents_are_started_by_the_command_of_the_workflow_or_their_own() {
     assert_eq!(default().run, None);
 }
 
-/// The default with one text in it replaced, the code of the only finding, what stands there, and
-/// the hint.
+/// The default with one text in it replaced, the code of the only finding, the text at its
+/// position, and the hint.
 const WRONG: &[(&str, &str, &str, &str, &str)] = &[
     ("folder =", "foldre =", "unknown-key", "foldre", "did you mean `folder`?"),
     ("optional = true", "optinal = true", "unknown-key", "optinal", "did you mean `optional`?"),
@@ -528,7 +530,7 @@ fn too_many_stages_are_told() {
 }
 
 proptest! {
-    /// Whatever is left of a definition is read, and every finding stands in the text.
+    /// Any fragment of a definition is read, and every finding is in the text.
     #[test]
     fn any_text_is_read(
         from in 0..DEFAULT.len(),

@@ -1,4 +1,4 @@
-//! Where everything stands in the picture.
+//! Layout of the graph: the position of every element.
 //!
 //! ```text
 //! row 0        [ requirements ]            what comes before nothing
@@ -8,8 +8,8 @@
 //! row 2  ┌ [ ] ─ [ implementation ] ─ [ ] ┐    a group side by side, in a frame
 //! ```
 //!
-//! Arrows are bent between rows only. One that passes a row has a place of its own in it, so none
-//! goes through a box. What is done again is drawn at the left, beside everything.
+//! Arrows bend between rows only. One that crosses a row has a slot of its own in it, so none goes
+//! through a box. Arrows back to repeated stages are drawn at the left of everything.
 
 mod board;
 mod edges;
@@ -48,7 +48,7 @@ impl Rect {
 /// A point.
 pub type Point = (i32, i32);
 
-/// A stage in the picture.
+/// A stage in the graph.
 #[derive(Clone, Debug)]
 pub struct Drawn<'all> {
     pub stage: &'all StageDefinition,
@@ -58,27 +58,27 @@ pub struct Drawn<'all> {
     pub group: Option<&'all str>,
 }
 
-/// The stages in the picture.
+/// The stages in the graph.
 #[derive(Clone, Debug, Default)]
 pub struct DiagramLayout<'all> {
     pub stages: Vec<Drawn<'all>>,
     pub frames: Vec<(&'all str, Rect)>,
-    /// What comes after what: from above to below.
+    /// The arrows from each stage to the next: from top to bottom.
     pub arrows: Vec<Vec<Point>>,
-    /// What is done again, and why: with corners.
+    /// The arrows back, with their reason: with corners.
     pub back: Vec<(&'static str, Vec<Point>)>,
     pub right: i32,
     pub bottom: i32,
 }
 
-/// How large things are.
+/// The sizes of elements.
 pub struct Sizes<'all> {
     pub width: &'all dyn Fn(&StageDefinition) -> i32,
     pub height: i32,
     pub gate: &'all dyn Fn(&[&str]) -> (i32, i32),
 }
 
-/// Finds a place for everything, below and to the right of a point.
+/// Computes the position of everything, below and to the right of a point.
 pub fn plan<'all>(
     definition: &'all WorkflowDefinition,
     sizes: &Sizes<'_>,

@@ -1,4 +1,4 @@
-//! A workflow in the language of Mermaid.
+//! Draws a workflow as Mermaid text.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::definition::{StageDefinition, WorkflowDefinition};
 use crate::state::WorkflowState;
 use crate::vocabulary::{StageStatus, When};
 
-/// Words that mean something to Mermaid and cannot be the name of a node.
+/// Reserved words of Mermaid that cannot be the name of a node.
 const RESERVED: &[&str] = &[
     "call",
     "class",
@@ -24,7 +24,7 @@ const RESERVED: &[&str] = &[
     "subgraph",
 ];
 
-/// Draws a workflow; with a state, where each stage is.
+/// Draws a workflow; with a state, also the status of each stage.
 pub fn mermaid(definition: &WorkflowDefinition, state: Option<&WorkflowState>) -> String {
     let ids = Ids::new(definition);
     let mut lines = vec!["flowchart TD".to_owned()];
@@ -42,7 +42,7 @@ pub fn mermaid(definition: &WorkflowDefinition, state: Option<&WorkflowState>) -
     lines.join("\n")
 }
 
-/// The names of nodes: each its own, whatever the names of stages are.
+/// The unique ids of nodes, whatever the names of stages are.
 struct Ids {
     of_names: BTreeMap<String, String>,
     of_gates: BTreeMap<String, String>,
@@ -81,7 +81,7 @@ impl Ids {
         self.of_names.get(name).map_or("", String::as_str)
     }
 
-    /// Returns the node of the person who is asked about a stage.
+    /// Returns the node of the gate of a stage.
     fn gate(&self, stage: &StageDefinition) -> &str {
         self.of_gates.get(&stage.name.text).map_or("", String::as_str)
     }
@@ -121,7 +121,7 @@ fn nodes(definition: &WorkflowDefinition, ids: &Ids) -> Vec<String> {
     lines
 }
 
-/// Draws what comes before a stage, and who is asked about it.
+/// Draws the predecessors of a stage, and its gate.
 fn order(definition: &WorkflowDefinition, stage: &StageDefinition, ids: &Ids) -> Vec<String> {
     let name = ids.of(&stage.name.text);
     let to = match approval(stage) {
@@ -159,7 +159,7 @@ fn reviews(definition: &WorkflowDefinition, ids: &Ids) -> Vec<String> {
     lines
 }
 
-/// Says of every node where it is, and how that looks.
+/// Sets the status of every node, and its style.
 fn classes(definition: &WorkflowDefinition, state: &WorkflowState, ids: &Ids) -> Vec<String> {
     let mut members: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for stage in &definition.stages {
@@ -183,7 +183,7 @@ fn classes(definition: &WorkflowDefinition, state: &WorkflowState, ids: &Ids) ->
     lines
 }
 
-/// Returns how a status looks: its own text colour, so that it can be read on every page.
+/// Returns the style of a status: with its own text colour, so that it is readable on every page.
 fn style(class: &str) -> &'static str {
     let is = |status: StageStatus| class == status.name();
     if is(StageStatus::InProgress) {

@@ -1,4 +1,5 @@
-//! A workflow drawn as SVG: all in one file, for light and dark pages, and for those who listen.
+//! Draws a workflow as SVG: self-contained, for light and dark pages, and accessible to screen
+//! readers.
 
 mod page;
 mod panel;
@@ -10,14 +11,14 @@ use crate::state::{ReviewState, WorkflowState};
 use crate::vocabulary::{Asks, ReviewStatus, Verdict};
 use page::{SvgPage, text_width};
 
-/// Around everything.
+/// Space around everything.
 const MARGIN: i32 = 40;
 /// Where the stages begin, below the name.
 const TOP: i32 = 104;
-/// Half of a review's number.
+/// Half the size of a review's number.
 const CHIP: i32 = 10;
 
-/// Draws a workflow; with a state, where each stage is.
+/// Draws a workflow; with a state, also the status of each stage.
 pub fn svg(definition: &WorkflowDefinition, state: Option<&WorkflowState>) -> String {
     let sizes = Sizes {
         width: &|stage| width(definition, stage),
@@ -52,7 +53,7 @@ pub fn svg(definition: &WorkflowDefinition, state: Option<&WorkflowState>) -> St
     page.finish(size, &format!("Workflow {}", definition.name), &described(definition, state))
 }
 
-/// Says in words what the picture shows.
+/// Describes in words what the graph shows.
 fn described(definition: &WorkflowDefinition, state: Option<&WorkflowState>) -> String {
     let stages = definition.stages.iter().map(|stage| {
         let before: Vec<&str> = stage.after.iter().map(|name| name.text.as_str()).collect();
@@ -89,7 +90,7 @@ fn draw_heading(
     page.text("soft", (MARGIN, 74), &under);
 }
 
-/// Returns how wide a stage's box is: its texts fit, and the numbers of its reviews beside the
+/// Returns the width of a stage's box: its texts fit, and the numbers of its reviews next to the
 /// arrow.
 fn width(definition: &WorkflowDefinition, stage: &StageDefinition) -> i32 {
     let name = text_width(&stage.name.text, 14);
@@ -98,12 +99,12 @@ fn width(definition: &WorkflowDefinition, stage: &StageDefinition) -> i32 {
     (name.max(agent) + 48).max(2 * chips + 48).max(196)
 }
 
-/// Returns how large a gate must be to hold its lines.
+/// Returns the size of a gate that holds its lines.
 fn gate_size(lines: &[&str]) -> (i32, i32) {
     let widest = lines.iter().map(|line| text_width(line, 12)).max().unwrap_or(0);
     let high = i32::try_from(lines.len()).unwrap_or(1) * 15;
     let height = high + 44;
-    // The lines' corners stay inside its edges.
+    // The corners of the text stay inside its edges.
     let width = widest * height / (height - high) + 16;
     (width, height)
 }
@@ -231,8 +232,8 @@ fn draw_gate(page: &mut SvgPage, class: &str, place: Rect, lines: &[&str]) {
     }
 }
 
-/// Draws a way down: straight where it stays, bent where it goes aside. It ends straight, and its
-/// head points down.
+/// Draws a path down: straight where the column stays the same, bent where it changes. It ends
+/// straight, and its head points down.
 fn down(points: &[Point]) -> String {
     const STRAIGHT: i32 = 10;
     let mut path = String::new();
@@ -253,14 +254,14 @@ fn down(points: &[Point]) -> String {
     path
 }
 
-/// Draws a way with round corners.
+/// Draws a path with rounded corners.
 fn cornered(points: &[Point]) -> String {
     const ROUND: i32 = 8;
     let mut path = String::new();
     for (number, &(x, y)) in points.iter().enumerate() {
         let before = number.checked_sub(1).and_then(|number| points.get(number));
         let after = points.get(number + 1);
-        // A point short of the corner, on the way to another.
+        // A point just before the corner, towards another point.
         let short = |(to_x, to_y): Point| {
             let step = |from: i32, to: i32| from + (to - from).clamp(-ROUND, ROUND);
             (step(x, to_x), step(y, to_y))

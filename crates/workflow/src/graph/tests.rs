@@ -1,4 +1,4 @@
-//! Pictures: whole ones as they are, and laws that hold for every one.
+//! Tests of graphs: snapshots, and properties that hold for every one.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::testing::{DEFAULT, default, read};
 use crate::vocabulary::Mode;
 use anyhook_flow::runbook::SpannedName;
 
-/// The default with a stage that rolls back, a review in any case, and another order.
+/// The default with a stage that rolls back, a review that always applies, and another order.
 fn changed() -> WorkflowDefinition {
     let text = DEFAULT
         .replace("stages = []", "stages = [\"implementation\"]")
@@ -32,7 +32,8 @@ fn changed() -> WorkflowDefinition {
     reading.definition
 }
 
-/// A workflow on its way: something is done, skipped, reviewed, asked, and worked on again.
+/// A workflow in progress: something is done, skipped, reviewed, waiting for a person, and
+/// repeated.
 fn on_its_way() -> Run {
     let mut run = Run::new("full_system", "medium");
     run.done("requirements").reviewed("safety_review", "requirements", "approve_with_notes");
@@ -111,8 +112,8 @@ fn names_that_look_alike_are_nodes_of_their_own() {
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
 }
 
-/// Reads XML as far as it must be well-formed: every element is closed, in order, every attribute
-/// is given once and quoted, and nothing stands where it must be escaped. Returns all texts.
+/// Checks that XML is well-formed: every element is closed, in order, every attribute is given once
+/// and quoted, and everything is escaped. Returns all texts.
 fn well_formed(text: &str) -> Result<Vec<String>, String> {
     let mut open: Vec<&str> = Vec::new();
     let mut texts = Vec::new();
@@ -247,7 +248,7 @@ fn name(text: impl Into<String>) -> SpannedName {
     SpannedName { text: text.into(), ..SpannedName::default() }
 }
 
-/// Any order of stages, with groups, gates, and ways back.
+/// Any order of stages, with groups, gates, and rollbacks.
 fn definitions() -> impl Strategy<Value = WorkflowDefinition> {
     let stage = (
         any::<u16>(),
@@ -316,7 +317,7 @@ fn is_inside(inner: Rect, outer: Rect) -> bool {
         && inner.bottom() <= outer.bottom()
 }
 
-/// Returns points of a way; between two that are not one above the other it is bent as drawn.
+/// Returns points along a path; between two that are not vertically aligned it is bent as drawn.
 fn along(points: &[Point]) -> Vec<(f64, f64)> {
     let mut all = Vec::new();
     for pair in points.windows(2) {
@@ -324,7 +325,8 @@ fn along(points: &[Point]) -> Vec<(f64, f64)> {
         for step in 0..=40 {
             let part = f64::from(step) / 40.0;
             let rest = 1.0 - part;
-            // The curve's handles are straight below and above its ends, half way between them.
+            // The curve's control points are vertically below and above its ends, half way between
+            // them.
             let half = f64::midpoint(y, to_y);
             let is_aside = pair[0].0 != pair[1].0 && pair[0].1 != pair[1].1;
             all.push(if is_aside {

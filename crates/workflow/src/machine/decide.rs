@@ -1,4 +1,4 @@
-//! What people decide.
+//! Decisions of people: approve, reject, choose, retry, roll back, abort.
 
 use jiff::Timestamp;
 
@@ -31,14 +31,14 @@ impl PersonDecision<'_> {
         vec![format!("{} {what}: {}", self.by, self.note.unwrap_or("no reason given"))]
     }
 
-    /// As [`Self::feedback`], where the bugs say why.
+    /// Like [`Self::feedback`], if the bugs are the reason.
     fn feedback_about_bugs(&self) -> Vec<String> {
         let note = self.note.map(|note| format!(": {note}")).unwrap_or_default();
         vec![format!("{} wants these bugs fixed{note}", self.by)]
     }
 }
 
-/// Looks whether somebody can decide about a stage, and gets ready to change it.
+/// Checks that a person can decide about a stage, and prepares the change.
 fn draft<'all>(
     definition: &'all WorkflowDefinition,
     state: &'all WorkflowState,
@@ -60,7 +60,7 @@ fn nothing_asked(what: &'static str, stage: &str, now: &StageState) -> WorkflowR
     WorkflowRefusal::NothingAsked { what, stage: stage.to_owned(), status: now.status, ways }
 }
 
-/// Lets a stage go on that a person was asked about.
+/// Approves a stage that a person was asked about.
 pub fn approve(
     definition: &WorkflowDefinition,
     state: &WorkflowState,
@@ -111,10 +111,10 @@ pub fn reject(
     Ok(draft.finish())
 }
 
-/// Says what is to be done about bugs: [`Decision::Fix`], [`Decision::DeployAnyway`] or
+/// Decides what to do about bugs: [`Decision::Fix`], [`Decision::DeployAnyway`] or
 /// [`Decision::Abort`].
 ///
-/// Bugs that block can be mended, or the workflow ended; they are not deployed.
+/// Blocking bugs can be fixed, or the workflow aborted; they are not deployed.
 pub fn choose(
     definition: &WorkflowDefinition,
     state: &WorkflowState,
@@ -153,7 +153,7 @@ pub fn choose(
     Ok(draft.finish())
 }
 
-/// Has a stage tried again that is blocked or failed.
+/// Retries a stage that is blocked or failed.
 pub fn retry(
     definition: &WorkflowDefinition,
     state: &WorkflowState,
@@ -171,7 +171,7 @@ pub fn retry(
     Ok(draft.finish())
 }
 
-/// Has a stage done again that was begun before, and all that came after it.
+/// Repeats a stage that was started before, and everything that came after it.
 pub fn rollback(
     definition: &WorkflowDefinition,
     state: &WorkflowState,
@@ -187,7 +187,7 @@ pub fn rollback(
     Ok(draft.finish())
 }
 
-/// Ends a workflow.
+/// Aborts a workflow.
 pub fn abort(
     definition: &WorkflowDefinition,
     state: &WorkflowState,

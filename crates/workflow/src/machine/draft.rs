@@ -1,4 +1,4 @@
-//! A state in the making: changed freely, then settled and handed out.
+//! A draft of the next state: changed freely, then settled and returned.
 
 use jiff::Timestamp;
 
@@ -8,7 +8,7 @@ use crate::findings::Findings;
 use crate::state::{HistoryLine, StageState, WorkflowState};
 use crate::vocabulary::{OnFailure, StageStatus};
 
-/// So many lines of what happened are kept.
+/// Maximum number of history lines that are kept.
 const LINES: usize = 1_000;
 
 pub(super) struct Draft<'all> {
@@ -40,7 +40,7 @@ impl<'all> Draft<'all> {
         });
     }
 
-    /// Goes on as far as it can, and hands out what became of it.
+    /// Advances as far as possible, and returns the result.
     pub fn finish(mut self) -> (WorkflowState, WorkflowEffects) {
         self.settle();
         let Self { definition, mut state, at, before, told } = self;
@@ -74,11 +74,11 @@ impl<'all> Draft<'all> {
         self.state.stages.get_mut(name)
     }
 
-    /// Has a stage's agent work, once more if it has before.
+    /// Starts work on a stage, again if it was started before.
     pub fn begin(&mut self, name: &str) {
         let at = self.at;
         let Some(stage) = self.stage(name) else { return };
-        // Whoever approved its beginning approved that it is tried again.
+        // The approval to start also covers retries.
         let approval = stage.approval.take();
         stage.clear(StageStatus::InProgress);
         stage.approval = approval;
@@ -88,7 +88,7 @@ impl<'all> Draft<'all> {
         self.tell("in_progress", Some(name), None, Some(&note));
     }
 
-    /// Stops at a stage until a person does something about it.
+    /// Blocks a stage until a person acts.
     pub fn block(&mut self, name: &str, reason: &str) {
         if let Some(stage) = self.stage(name) {
             stage.status = StageStatus::Blocked;
@@ -99,10 +99,10 @@ impl<'all> Draft<'all> {
         self.tell("blocked", Some(name), None, Some(reason));
     }
 
-    /// Tries a stage again if it may be, for whatever reason its work is no good.
+    /// Retries a stage if it has attempts left, whatever the reason its work was not accepted.
     ///
-    /// What it was told before stays: an agent that ended in the middle of a fix still has to do it.
-    /// A stage that was completed since then has nothing left of it.
+    /// Earlier feedback stays: an agent that ended in the middle of a fix still has to do it. A
+    /// stage that was completed since then has none of it left.
     pub fn send_back(
         &mut self,
         definition: &StageDefinition,
@@ -121,7 +121,7 @@ impl<'all> Draft<'all> {
         true
     }
 
-    /// Does what is to be done when an agent worked in vain.
+    /// Handles an agent that failed to complete its work.
     pub fn in_vain(&mut self, invocation: &Invocation, reason: &str) {
         let definition = self.definition;
         match &invocation.reviewed {
@@ -138,7 +138,7 @@ impl<'all> Draft<'all> {
         }
     }
 
-    /// Does what is to be done when a stage was tried in vain.
+    /// Handles a failed attempt at a stage.
     pub fn fail(&mut self, definition: &StageDefinition, reason: &str) {
         let name = &definition.name.text;
         self.tell("failed", Some(name), None, Some(reason));
@@ -164,7 +164,7 @@ impl<'all> Draft<'all> {
         stage.reason = Some(reason.to_owned());
     }
 
-    /// Does stages again; all that came after them is to be done again, too.
+    /// Repeats stages; everything that came after them must be repeated, too.
     pub fn roll_back(&mut self, to: &[String], feedback: &[String]) {
         let definition = self.definition;
         let findings: Vec<Vec<Findings>> =
@@ -173,7 +173,7 @@ impl<'all> Draft<'all> {
             for later in definition.following(name) {
                 let Some(stage) = self.stage(later) else { continue };
                 match stage.status {
-                    // Whether it is needed is said anew.
+                    // Whether it is needed is decided again.
                     StageStatus::Pending | StageStatus::Skipped => {
                         stage.clear(StageStatus::Pending);
                     }
@@ -189,7 +189,7 @@ impl<'all> Draft<'all> {
             }
         }
         for (name, findings) in to.iter().zip(findings) {
-            // One of them may come after another: then its turn comes.
+            // One of them may come after another: it waits for its turn.
             let is_later =
                 to.iter().any(|other| definition.following(other).contains(&name.as_str()));
             let Some(stage) = self.stage(name) else { continue };
@@ -206,8 +206,8 @@ impl<'all> Draft<'all> {
         }
     }
 
-    /// Returns what reports say about a stage that is done again together with others: what it was
-    /// told before, what its own reviewers found, and the bugs that later tests found.
+    /// Returns the findings about a stage that is repeated together with others: its earlier ones,
+    /// those of its own reviewers, and the bugs that later tests found.
     fn findings_about(&self, name: &str, to: &[String]) -> Vec<Findings> {
         let Some(stage) = self.state.stages.get(name) else { return Vec::new() };
         let mut all = stage.findings.clone();
@@ -219,7 +219,8 @@ impl<'all> Draft<'all> {
     }
 }
 
-/// Adds what is not there yet. The last ones are kept: a stage may be sent back for ever.
+/// Adds what is not there yet. The last ones are kept: a stage may be sent back any number of
+/// times.
 pub(super) fn add_new<T: PartialEq>(all: &mut Vec<T>, new: Vec<T>) {
     for one in new {
         if !all.contains(&one) {

@@ -1,4 +1,4 @@
-//! Gates: what must be said about a stage before what comes after it begins.
+//! Gates: the reviews and approvals a stage needs before its successors start.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::vocabulary::{
 };
 use anyhook_flow::runbook::SpannedName;
 
-/// Returns the reviews that a stage is to have.
+/// Returns the reviews that a stage needs.
 pub fn reviews<'all>(
     definition: &'all WorkflowDefinition,
     state: &WorkflowState,
@@ -36,7 +36,7 @@ pub fn reviews<'all>(
     definition.reviews.iter().filter(is_asked).collect()
 }
 
-/// Tells whether a person is to be asked for approval.
+/// Returns whether a person must be asked for approval.
 pub fn needs_approval(state: &WorkflowState, stage: &StageDefinition, when: When) -> bool {
     stage.approval.as_ref().is_some_and(|rule| {
         rule.when == when
@@ -50,13 +50,14 @@ fn is_decided(stage: &StageState, decision: Decision) -> bool {
 }
 
 impl Draft<'_> {
-    /// Goes on as far as it can.
+    /// Advances as far as possible.
     pub fn settle(&mut self) {
         if self.state.status == WorkflowStatus::Aborted {
             return;
         }
         let definition = self.definition;
-        // Each round brings a stage further or is the last: a stage goes back only so often.
+        // Each iteration advances a stage or is the last: a stage goes back a limited number of
+        // times.
         loop {
             let told = self.state.clone();
             for stage in &definition.stages {
@@ -73,7 +74,7 @@ impl Draft<'_> {
         self.sum_up();
     }
 
-    /// Takes a stage that is done as far through its gate as it can go.
+    /// Moves a completed stage through its gate as far as possible.
     fn gate(&mut self, definition: &StageDefinition) {
         let name = &definition.name.text;
         let Some(stage) = self.state.stages.get(name).filter(|stage| stage.is_at_gate()) else {
@@ -138,7 +139,7 @@ impl Draft<'_> {
         self.state.stages.insert(name.to_owned(), stage);
     }
 
-    /// Tells whether a person has still to approve that a stage begins.
+    /// Returns whether a person must still approve the start of a stage.
     pub fn is_to_be_approved_before(&self, name: &str) -> bool {
         let Some(definition) = self.definition.stage(name) else { return false };
         let Some(stage) = self.state.stages.get(name) else { return false };
@@ -146,7 +147,7 @@ impl Draft<'_> {
             && !is_decided(stage, Decision::Approved)
     }
 
-    /// Begins a stage whose turn has come.
+    /// Starts a stage whose turn has come.
     fn open(&mut self, definition: &StageDefinition) {
         let name = &definition.name.text;
         let Some(stage) = self.state.stages.get(name) else { return };
@@ -175,7 +176,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Tells whether those before a stage said who is needed, and its agent is not among them.
+    /// Returns whether the predecessors of a stage named the next agents, and its agent is not
+    /// among them.
     fn is_left_out(&self, stage: &StageDefinition, before: &[&StageDefinition]) -> bool {
         before.iter().any(|other| {
             let possible = followers(self.definition, other);
@@ -185,7 +187,7 @@ impl Draft<'_> {
         })
     }
 
-    /// Has every reviewer who is free look at the first stage that waits for it.
+    /// Assigns every free reviewer to the first stage that waits for it.
     fn ask_reviewers(&mut self) {
         let definition = self.definition;
         let at = self.at;
@@ -214,7 +216,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Says where the whole is.
+    /// Sets the status of the whole workflow.
     fn sum_up(&mut self) {
         let order: Vec<(&str, &StageState)> = self
             .definition
@@ -258,7 +260,7 @@ impl Draft<'_> {
     }
 }
 
-/// Returns the agents of the stages that come directly after one.
+/// Returns the agents of the direct successors of a stage.
 pub fn followers<'all>(
     definition: &'all WorkflowDefinition,
     stage: &StageDefinition,

@@ -1,4 +1,4 @@
-//! Rules that change while a workflow goes.
+//! Rules that change while a workflow is running.
 
 use super::draft::Draft;
 use super::{PersonDecision, WorkflowEffects};
@@ -8,9 +8,9 @@ use crate::refusal::WorkflowRefusal;
 use crate::state::WorkflowState;
 use crate::vocabulary::WorkflowStatus;
 
-/// Has a workflow go on by the rules as they are now: a person takes them.
+/// Continues a workflow by the current rules: a person accepts them.
 ///
-/// Nothing changes if they are those by which it goes.
+/// Nothing changes if they are the ones it already uses.
 pub fn accept_rules(
     definition: &WorkflowDefinition,
     state: &WorkflowState,

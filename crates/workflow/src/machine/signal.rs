@@ -1,4 +1,4 @@
-//! Completion: what an agent says when it is done.
+//! Completion signals: what an agent submits when it is done.
 
 mod artifacts;
 mod bugs;
@@ -27,13 +27,13 @@ pub struct SignalSubmission<'all> {
     pub signal: &'all Value,
     /// The artifacts that it names.
     pub artifacts: &'all Artifacts,
-    /// The schemas of the project's own.
+    /// The project's own schemas.
     pub schemas: &'all OwnSchemas,
     /// When it came.
     pub at: Timestamp,
 }
 
-/// A signal that is valid.
+/// A valid signal.
 #[derive(Debug, Deserialize)]
 struct ValidSignal {
     id: String,
@@ -76,7 +76,7 @@ impl ValidSignal {
     }
 }
 
-/// Takes an agent's word that it is done with a stage or a review.
+/// Accepts an agent's signal that it is done with a stage or a review.
 ///
 /// The same signal twice changes nothing.
 pub fn complete(
@@ -138,7 +138,7 @@ fn of_stage(
     is_owner(signal, &stage.agent.text)?;
     let status = draft.state.stages.get(name).map_or(StageStatus::Pending, |now| now.status);
     if status != StageStatus::InProgress {
-        // A stage at its gate is active as well, and it is not its agent's turn.
+        // A stage at its gate is active as well, but it is not its agent's turn.
         let working = next(definition, &draft.state).into_iter();
         let current = working.map(|one| one.stage).collect();
         return Err(WorkflowRefusal::NotCurrent { stage: name.clone(), status, current });
@@ -184,7 +184,7 @@ fn of_stage(
     Ok(())
 }
 
-/// Returns the mode that counts: the first stages say it, the others keep to it.
+/// Returns the effective mode: the first stages set it, the others must match it.
 fn mode(
     draft: &Draft<'_>,
     stage: &StageDefinition,
@@ -213,7 +213,7 @@ fn check_modes(made: &[ValidArtifact<'_>], mode: Option<Mode>) -> Result<(), Wor
     Ok(())
 }
 
-/// Looks whether those can come next who are said to.
+/// Checks that the agents named as next can come next.
 fn check_next(
     definition: &WorkflowDefinition,
     stage: &StageDefinition,
@@ -231,7 +231,7 @@ fn check_next(
     }
 }
 
-/// Looks whether what is said to be done is deployed, if that is what it is about.
+/// Checks that a deployment that is reported as done was actually deployed.
 fn check_deployed(signal: &ValidSignal, made: &[ValidArtifact<'_>]) -> Result<(), WorkflowRefusal> {
     let reports =
         made.iter().filter(|one| one.kind == Some(ArtifactKind::DEVOPS) && signal.is_done());
@@ -248,13 +248,13 @@ fn check_deployed(signal: &ValidSignal, made: &[ValidArtifact<'_>]) -> Result<()
     Ok(())
 }
 
-/// Returns the risk that a signal and its artifacts tell.
+/// Returns the risk that a signal and its artifacts report.
 fn told_risk(signal: &ValidSignal, made: &[ValidArtifact<'_>]) -> Option<Risk> {
     let of_artifacts = made.iter().filter_map(|one| one.text("risk_level").and_then(Risk::find));
     of_artifacts.chain(signal.risk_level).max()
 }
 
-/// Takes the risk in that a stage or a review tells: nobody makes it less than another has said.
+/// Merges the risk that a stage or a review reports: it is never lowered.
 fn merge_risk(draft: &mut Draft<'_>, signal: &ValidSignal, made: &[ValidArtifact<'_>]) {
     let known = &mut draft.state.safety_and_governance.risk_level;
     *known = match (*known, told_risk(signal, made)) {

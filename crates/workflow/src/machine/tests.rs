@@ -1,4 +1,4 @@
-//! Every rule of a workflow, one by one.
+//! Tests of every rule of a workflow.
 
 mod bugs;
 mod ended;
@@ -29,7 +29,7 @@ pub(crate) fn fixture(kind: ArtifactKind) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// A workflow that goes on as tests want.
+/// A workflow that tests drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub definition: WorkflowDefinition,
@@ -44,7 +44,7 @@ impl Run {
         Self::with(DEFAULT, mode, risk)
     }
 
-    /// Begins a workflow whose requirements will say a mode and a risk.
+    /// Starts a workflow whose requirements will set a mode and a risk.
     pub fn with(text: &str, mode: &str, risk: &str) -> Self {
         let reading = read(text);
         assert_eq!(reading.findings, []);
@@ -78,14 +78,14 @@ impl Run {
         Self { definition, state, effects, files, signals: 0 }
     }
 
-    /// Changes a member of an artifact; the path is the end of the artifact's.
+    /// Changes a member of an artifact; `path` is the end of the artifact's path.
     pub fn set(&mut self, path: &str, key: &str, value: Value) -> &mut Self {
         let (_, file) = self.files.iter_mut().find(|(one, _)| one.ends_with(path)).unwrap();
         file[key] = value;
         self
     }
 
-    /// Makes the signal that a stage or a review is done.
+    /// Makes the completion signal of a stage or a review.
     pub fn signal(&mut self, stage: &str) -> Value {
         self.signals += 1;
         let (agent, artifacts) = match self.definition.stage(stage) {
@@ -115,7 +115,7 @@ impl Run {
         Ok(())
     }
 
-    /// Goes on with what became of it.
+    /// Continues with the result.
     pub fn take(&mut self, state: WorkflowState, effects: WorkflowEffects) {
         // Valid against its own schema.
         assert_eq!(WorkflowState::read(&state.to_json()).as_ref(), Ok(&state));
@@ -129,13 +129,13 @@ impl Run {
         self
     }
 
-    /// Has a stage done, as it should be.
+    /// Completes a stage successfully.
     pub fn done(&mut self, stage: &str) -> &mut Self {
         let signal = self.signal(stage);
         self.send(&signal)
     }
 
-    /// Has a stage's agent say something else.
+    /// Completes a stage with changed members of its signal.
     pub fn says(&mut self, stage: &str, members: &Value) -> &mut Self {
         let mut signal = self.signal(stage);
         for (key, value) in members.as_object().unwrap() {
@@ -144,7 +144,7 @@ impl Run {
         self.send(&signal)
     }
 
-    /// Has a review answer about a stage.
+    /// Submits a review of a stage.
     pub fn reviewed(&mut self, review: &str, stage: &str, verdict: &str) -> &mut Self {
         let file = match review {
             "safety_review" => "safety-review.json",
@@ -178,7 +178,7 @@ impl Run {
         self.state.stages[stage].status.name()
     }
 
-    /// Returns who is to work: `agent` or `agent(stage that it reviews)`.
+    /// Returns the next agents: `agent` or `agent(stage that it reviews)`.
     pub fn next(&self) -> Vec<String> {
         let all = next(&self.definition, &self.state).into_iter();
         all.map(|one| match one.reviewed {

@@ -1,6 +1,7 @@
-//! Time: what takes longer than it may.
+//! Time limits of agents.
 //!
-//! Only whoever starts agents knows since when one works: a stage may be open for days before.
+//! Only the process that starts agents knows since when one works: a stage may be open for days
+//! before.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,7 +11,7 @@ use crate::definition::WorkflowDefinition;
 use crate::refusal::WorkflowRefusal;
 use crate::state::WorkflowState;
 
-/// Returns how long an agent may take, if that is limited.
+/// Returns the time limit of an agent, if there is one.
 pub fn time_limit(
     definition: &WorkflowDefinition,
     invocation: &Invocation,
@@ -22,10 +23,10 @@ pub fn time_limit(
     trying.timeout
 }
 
-/// Takes note of agents that took longer than they may: each is tried again, or has failed.
+/// Records agents that exceeded their time limit: each is retried, or has failed.
 ///
-/// Those that are not waited for any more are left out: their signal has come, or another attempt
-/// has begun.
+/// Those that are no longer awaited are ignored: their signal has arrived, or another attempt has
+/// begun.
 pub fn late(
     definition: &WorkflowDefinition,
     state: &WorkflowState,
@@ -35,7 +36,7 @@ pub fn late(
     goes_on(definition, state)?;
     let mut draft = Draft::new(definition, state, at);
     for one in invocations {
-        // A failure before may have taken it back.
+        // A failure before may have rolled it back.
         if next(definition, &draft.state).contains(one) {
             let reason = match time_limit(definition, one) {
                 Some(limit) => format!("it took longer than {limit:#}"),

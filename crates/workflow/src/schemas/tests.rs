@@ -1,4 +1,5 @@
-//! Every kind has a schema, every constraint of it is kept, every fault is told with its place.
+//! Tests of schemas: every kind has one, every constraint is enforced, every violation is reported
+//! with its location.
 
 use serde_json::json;
 
@@ -16,10 +17,10 @@ fn schema(kind: ArtifactKind) -> Value {
     serde_json::from_str(kind.text()).unwrap()
 }
 
-/// A place, and what is put there or taken away.
+/// A location, and the value to set or to remove.
 type Patch = (&'static str, Option<Value>);
 
-/// Puts a value at a place, or takes what is there away.
+/// Sets the value at a location, or removes it.
 fn patched(mut value: Value, pointer: &str, patch: Option<Value>) -> Value {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     match (value.pointer_mut(parent).unwrap(), patch) {
@@ -46,7 +47,7 @@ fn there_are_sixteen_kinds_and_every_sample_is_valid() {
     }
 }
 
-/// Walks through a schema beside a valid sample and breaks every constraint once.
+/// Walks through a schema in parallel with a valid sample and violates every constraint once.
 struct Walk {
     kind: ArtifactKind,
     schema: Value,
@@ -127,7 +128,7 @@ impl Walk {
         if let Some(items) = schema.get("items") {
             let list = self.sample.pointer(pointer).and_then(Value::as_array);
             if list.is_none_or(Vec::is_empty) {
-                // None in the sample: one that is wrong is the only entry.
+                // The sample has none: an invalid one is the only entry.
                 if items["type"] == "string" {
                     let wrong = format!("{pointer}/0");
                     self.is_refused(pointer, Some(json!([7])), &wrong);

@@ -1,4 +1,4 @@
-//! What is wrong with an artifact, in words that whoever wrote it can act on.
+//! Schema violations: what is wrong with an artifact, in words that its author can act on.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::Value;
 
-/// Nobody needs more of a value to find it.
+/// Maximum length of a value that is shown; more is not needed to find it.
 const SHOWN: usize = 60;
 
-/// Something that is wrong with a value.
+/// A violation of a schema.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SchemaViolation {
     /// The location, as a JSON pointer; empty for the whole file.
@@ -20,7 +20,7 @@ pub struct SchemaViolation {
 }
 
 impl SchemaViolation {
-    /// Makes a fault.
+    /// Makes a violation.
     pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), message: message.into() }
     }
@@ -33,7 +33,7 @@ impl fmt::Display for SchemaViolation {
     }
 }
 
-/// Says what an error of the validator means; each unknown key is a fault of its own.
+/// Translates an error of the validator; each unknown key is a separate violation.
 pub(super) fn faults(error: &ValidationError<'_>) -> Vec<SchemaViolation> {
     let pointer = error.instance_path().as_str().to_owned();
     let value = error.instance();
@@ -89,7 +89,7 @@ fn name(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), |text| format!("`{text}`"))
 }
 
-/// Returns a value as far as it helps to see it.
+/// Returns a value, truncated to a useful length.
 fn shown(value: &Value) -> String {
     match value {
         Value::Array(_) => "a list".to_owned(),

@@ -1,5 +1,5 @@
-//! A moment between two attempts at the same work: what fails at once, such as an agent that cannot
-//! be started, would else use up all of them before anybody sees it.
+//! Backoff between two attempts at the same work: an immediate failure, such as an agent that
+//! cannot be started, would otherwise use up all attempts before anyone notices.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::state::WorkflowState;
 
 /// The pause after the first failure; each further one doubles it.
 const FIRST: Duration = Duration::from_secs(1);
-/// It is never longer than this.
+/// Maximum pause.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Returns how long nothing is done after so many failures.
+/// Returns the pause after a number of failures.
 fn pause(failures: u32) -> Duration {
     match failures.checked_sub(1) {
         None => Duration::ZERO,
@@ -21,7 +21,7 @@ fn pause(failures: u32) -> Duration {
     }
 }
 
-/// Tells whether an agent may be started: an attempt after a failure waits a moment.
+/// Returns whether an agent may be started: an attempt after a failure waits a moment.
 pub fn is_over(state: &WorkflowState, work: &Invocation, now: Timestamp) -> bool {
     let stage = state.stages.get(work.reviewed.as_ref().unwrap_or(&work.stage));
     let tried = stage.and_then(|stage| match &work.reviewed {
@@ -31,7 +31,7 @@ pub fn is_over(state: &WorkflowState, work: &Invocation, now: Timestamp) -> bool
             Some((review.attempts.saturating_sub(1), review.started_at?))
         }
     });
-    // A clock that went back has nobody wait.
+    // If the clock went back, there is no wait.
     let waited = tried.and_then(|(_, since)| Duration::try_from(now.duration_since(since)).ok());
     match (tried, waited) {
         (Some((failures, _)), Some(waited)) => waited >= pause(failures),

@@ -1,6 +1,6 @@
-//! What the supervisor has the daemon do: begin, end and tell of pipelines.
+//! The supervisor's handle to the daemon: starts, ends and lists pipelines.
 //!
-//! The daemon may be away for a moment; what it was told before is then known to the next one.
+//! The daemon may be away for a moment; the next one still knows what the previous one was told.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use super::StartOptions;
 use crate::caller::WorkflowCaller;
 use crate::error::WorkflowError;
 
-/// It may be away for so long before that is told.
+/// How long it may be away before that is reported.
 const AWAY: Duration = Duration::from_secs(20);
 
 /// The daemon, as the supervisor uses it.
@@ -35,7 +35,8 @@ impl<'all> DaemonHandle<'all> {
         Ok(Self { caller, options, folder: caller.daemon_folder()?, away_since: None })
     }
 
-    /// Asks the daemon; starts it if it does not run. None if it is away, and only for a moment.
+    /// Sends a request to the daemon; starts it if it is not running. `None` if it is away, and
+    /// only for a moment.
     fn request(&mut self, request: &Request) -> Result<Option<Response>, WorkflowError> {
         let client = self.caller.connect(&self.folder);
         match client.and_then(|mut client| client.request(request)) {
@@ -51,7 +52,7 @@ impl<'all> DaemonHandle<'all> {
         }
     }
 
-    /// Returns every pipeline; none if the daemon is away.
+    /// Returns every pipeline; `None` if the daemon is away.
     pub fn pipelines(&mut self) -> Result<Option<Vec<PipelineView>>, WorkflowError> {
         match self.request(&Request::Pipelines)? {
             Some(Response::Pipelines(pipelines)) => Ok(Some(pipelines)),
@@ -60,7 +61,7 @@ impl<'all> DaemonHandle<'all> {
         }
     }
 
-    /// Returns every decision; none if the daemon is away.
+    /// Returns every decision; `None` if the daemon is away.
     pub fn decisions(&mut self) -> Result<Option<Vec<DecisionView>>, WorkflowError> {
         match self.request(&Request::Decisions)? {
             Some(Response::Decisions(decisions)) => Ok(Some(decisions)),
@@ -69,7 +70,7 @@ impl<'all> DaemonHandle<'all> {
         }
     }
 
-    /// Begins a pipeline. None if the daemon is away: it may have begun all the same.
+    /// Starts a pipeline. `None` if the daemon is away: it may still have been started.
     pub fn begin(&mut self, plan: PipelinePlan) -> Result<Option<PipelineView>, WorkflowError> {
         let environment = self.options.variables.clone();
         let run = RunPipeline { plan, environment, by: self.options.by.clone() };
@@ -80,7 +81,7 @@ impl<'all> DaemonHandle<'all> {
         }
     }
 
-    /// Ends a pipeline before it is done.
+    /// Cancels a pipeline.
     pub fn cancel(&mut self, pipeline: &PipelineView) -> Result<(), WorkflowError> {
         let change = PipelineRequest {
             id: pipeline.id.to_string(),
@@ -94,7 +95,7 @@ impl<'all> DaemonHandle<'all> {
             // It is over, or is being cancelled.
             Err(ClientError::Refused(refusal)) if refusal.code == RefusalCode::NotNow => Ok(()),
             Err(error) if !error.may_pass() => Err(error.into()),
-            // If it was not heard, it is said again.
+            // If the request was lost, it is repeated.
             _ => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! One supervisor at a time: two would start every agent twice.
+//! Ensures that one supervisor runs at a time: two would start every agent twice.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -6,7 +6,7 @@ use std::io::{Read, Seek, Write};
 use crate::error::WorkflowError;
 use crate::project::Project;
 
-/// Holds the right to run a project's workflow until it is dropped, or its process ends.
+/// Takes the lock for running a project's workflow, until it is dropped or its process ends.
 pub fn hold(project: &Project) -> Result<File, WorkflowError> {
     let folder = project.system();
     fs::create_dir_all(&folder).map_err(WorkflowError::at(&folder))?;
@@ -19,7 +19,7 @@ pub fn hold(project: &Project) -> Result<File, WorkflowError> {
         Err(TryLockError::WouldBlock) => {
             let mut who = String::new();
             file.read_to_string(&mut who).map_err(at)?;
-            // It has the lock a moment before it has written its number.
+            // The other one holds the lock a moment before it has written its process id.
             return Err(WorkflowError::AlreadyRunning(who.trim().parse().ok()));
         }
         Err(TryLockError::Error(error)) => return Err(at(error)),

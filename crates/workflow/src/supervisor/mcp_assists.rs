@@ -1,7 +1,7 @@
-//! Help from others, for which nobody waits too long: current documentation before an agent begins,
+//! Assistance from MCP servers, with bounded waiting: current documentation before an agent starts,
 //! and a second opinion before a person is asked.
 //!
-//! Each is a process of its own, called as a hook's script calls it: agents that already work, time
+//! Each is a separate process, called as a hook's script calls it: agents that already work, time
 //! limits and signals do not wait for a server.
 
 mod process;
@@ -20,10 +20,10 @@ use crate::project::Project;
 use crate::state::{StageState, WorkflowState};
 use crate::vocabulary::ReviewStatus;
 
-/// How often we look whether those who were told to end have.
+/// How often to check whether the processes that were told to end have done so.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Help that is asked for.
+/// The requested assistance.
 #[derive(Debug)]
 pub struct McpAssists<'all> {
     project: &'all Project,
@@ -32,12 +32,12 @@ pub struct McpAssists<'all> {
     done: BTreeSet<String>,
 }
 
-/// One help: what it is for, how it is called, and what it is told.
+/// One request: what it is for, how it is called, and its input.
 struct AssistRequest<'all> {
-    /// What tells it from every other.
+    /// What distinguishes it from all others.
     name: String,
     stage: &'all str,
-    /// What it is, in words.
+    /// A description of it.
     what: &'static str,
     command: &'static str,
     event: &'static str,
@@ -57,7 +57,7 @@ impl<'all> McpAssists<'all> {
         Self { project, since: anyhook_engine::now(), running, done }
     }
 
-    /// Has documentation fetched for an agent that is to begin; tells whether it may.
+    /// Fetches documentation for an agent that is about to start; returns whether it may start.
     pub fn is_documented(
         &mut self,
         work: &Invocation,
@@ -77,7 +77,7 @@ impl<'all> McpAssists<'all> {
         self.is_done(wish, observer)
     }
 
-    /// Has another model asked about what was completed; tells whether nobody is being asked.
+    /// Requests a second opinion on completed work; returns whether no request is pending.
     pub fn is_reviewed(
         &mut self,
         state: &WorkflowState,
@@ -108,13 +108,14 @@ impl<'all> McpAssists<'all> {
         self.project.definition.wants_second_opinion(name, state.execution_mode, state.risk())
     }
 
-    /// Tells whether something was completed that somebody has still to decide about, or while we
-    /// looked.
+    /// Returns whether something was completed that is still undecided, or was completed while we
+    /// ran.
     fn is_news(&self, stage: &StageState, at: Option<Timestamp>) -> bool {
         stage.is_completed() && (stage.is_at_gate() || at.is_some_and(|at| at >= self.since))
     }
 
-    /// Begins something, once; tells whether it is over. What went wrong is told, and stops nobody.
+    /// Starts a request, once; returns whether it is done. Failures are reported, and block
+    /// nothing.
     fn is_done(
         &mut self,
         wish: AssistRequest<'_>,

@@ -1,9 +1,10 @@
-//! How an agent of a workflow is started: by which command, with which prompt, and what is done about
-//! it while it works.
+//! Plans how an agent of a workflow is started: its command, its prompt, and the reactions while it
+//! works.
 //!
-//! It is a pipeline of one step, so that sessions, keepers, decisions, `attach` and what is done
-//! about idle or dead agents exist once. The run, the stage and the attempt are in its variables:
-//! by these the supervisor sees whose attempt it is, and starts no agent twice.
+//! It is a pipeline of one step, so that sessions, task supervisors, decisions, `attach` and the
+//! handling of idle or dead agents exist once. The run, the stage and the attempt are in its
+//! variables: from these the supervisor sees which attempt it belongs to, and starts no agent
+//! twice.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -24,19 +25,19 @@ use crate::machine::Invocation;
 use crate::project::Project;
 use crate::state::WorkflowState;
 
-/// The beginning of the names of a workflow's pipelines.
+/// Prefix of the names of a workflow's pipelines.
 const NAME: &str = "workflow/";
-/// An agent that rests too early is told so as often before a person is asked.
+/// How often an agent that rests too early is nudged before a person is asked.
 const NUDGES: u32 = 3;
-/// The variable by which a command may place the prompt itself.
+/// The variable with which a command may place the prompt itself.
 const PROMPT: &str = "ANYHOOK_PROMPT";
 
-/// Knows how agents are started.
+/// Makes the plans for starting agents.
 #[derive(Clone, Copy, Debug)]
 pub struct Starter<'all> {
     /// The project.
     pub project: &'all Project,
-    /// What the caller says about it.
+    /// The caller's options.
     pub options: &'all StartOptions,
 }
 
@@ -50,8 +51,8 @@ impl Starter<'_> {
         told.cloned().ok_or_else(|| WorkflowError::NoCommand(agent.to_owned()))
     }
 
-    /// Looks whether everybody can be started who is still to work. Whether reviewers are depends on
-    /// what comes.
+    /// Checks that every agent that still has to work can be started. Which reviewers are needed
+    /// depends on the course of the workflow.
     pub fn check(&self, state: &WorkflowState) -> Result<(), WorkflowError> {
         let is_to_do = |name: &str| state.stages.get(name).is_some_and(|stage| !stage.is_passed());
         let stages = self.project.definition.stages.iter();
@@ -59,7 +60,7 @@ impl Starter<'_> {
         to_do.try_for_each(|stage| self.command(&stage.agent.text).map(drop))
     }
 
-    /// Returns the pipeline that has an agent work.
+    /// Returns the pipeline that runs an agent.
     pub fn plan(
         &self,
         state: &WorkflowState,
@@ -122,8 +123,8 @@ impl Starter<'_> {
         ])
     }
 
-    /// Returns a text in which commands of ours can be run. Where we are not on the `PATH` they have
-    /// our whole path: agents' shells may set the variable anew.
+    /// Returns a text with our commands made runnable. If our program is not on the `PATH`, they
+    /// get its full path: agents' shells may reset the variable.
     fn runnable(&self, text: &str) -> String {
         let path = self.options.variables.get("PATH").map_or("", String::as_str);
         let is_there = std::env::split_paths(path).any(|folder| folder.join("anyhook").is_file());
@@ -135,7 +136,7 @@ impl Starter<'_> {
         }
     }
 
-    /// Returns what an agent is told.
+    /// Returns the prompt of an agent.
     fn prompt(&self, state: &WorkflowState, work: &Invocation) -> Result<String, WorkflowError> {
         let text = briefing::text(self.project, state, &work.agent)?;
         let signal = self.project.signal_path(&work.agent);
@@ -148,7 +149,7 @@ impl Starter<'_> {
         Ok(text + &more)
     }
 
-    /// Says what is done about an agent.
+    /// Returns the reactions for an agent.
     fn reactions(&self, work: &Invocation) -> Reactions {
         let signal = self.project.signal_path(&work.agent);
         let nudge = format!(
@@ -181,8 +182,8 @@ fn variables_of(workflow: &str, work: &Invocation) -> BTreeMap<String, String> {
     variables
 }
 
-/// Returns the run of a workflow that a pipeline belongs to, and what its agent is to do; none if it
-/// is no pipeline of a workflow.
+/// Returns the run of a workflow that a pipeline belongs to, and its agent's work; `None` if it is
+/// not a pipeline of a workflow.
 pub fn work_of(pipeline: &PipelineView) -> Option<(String, Invocation)> {
     pipeline.name.strip_prefix(NAME)?;
     let variable = |name: &str| pipeline.variables.get(name).cloned();

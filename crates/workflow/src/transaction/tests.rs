@@ -1,4 +1,4 @@
-//! One transaction per change, on a disk.
+//! Tests of transactions on a disk: one per change.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::caller::WorkflowCaller;
 use crate::testing::method;
 use crate::vocabulary::WorkflowStatus;
 
-/// A project whose workflow was begun, and the folder that it is in.
+/// A project whose workflow was started, and its folder.
 fn begun() -> (TempDir, Project) {
     let (folder, project) = project();
     let (changed, is_new) = project.begin().unwrap();
@@ -60,7 +60,7 @@ fn requirements(project: &Project) -> Value {
     })
 }
 
-/// Returns the events of all that was journaled, in order.
+/// Returns the kinds of all journaled events, in order.
 fn journaled(project: &Project) -> Vec<EventKind> {
     let state = project.caller.places.state.as_ref().unwrap();
     let mut events = Vec::new();
@@ -149,7 +149,7 @@ fn a_state_that_cannot_be_read_is_replaced_and_kept() {
     assert_eq!(fs::read_to_string(kept).unwrap(), "{");
     let line = replaced.changed.state.history.last().unwrap();
     assert_eq!(line.sentence(), "started over by ann: damaged");
-    // What the damaged one replaced is not a state.
+    // The previous file holds the damaged state, which is not a state.
     let error = project.replace(Replacement::Previous, "ann", None).unwrap_err();
     assert!(matches!(error, WorkflowError::File { .. }), "{error}");
 }

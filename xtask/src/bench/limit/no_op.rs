@@ -1,6 +1,6 @@
-//! The least a process can be: it begins and ends. No runtime, no libc, one page.
+//! The smallest possible process: it starts and exits. No runtime, no libc, one page.
 //!
-//! `bench/limit.rs` compiles it on its own. It is no part of the workspace, whose rules forbid
+//! `bench/limit.rs` compiles it on its own. It is not part of the workspace, whose rules forbid
 //! what the first instruction of a program must be.
 
 #![no_std]

@@ -1,4 +1,4 @@
-//! A person's fresh account with one guard, in which a package is tried.
+//! A fresh account with one guard, in which a package is tested.
 
 use std::fs::{self, Permissions};
 use std::io::Write as _;
@@ -24,7 +24,7 @@ matcher:
 ---
 ";
 
-/// A home, a place for each package manager to install to, and the packages.
+/// A home, a folder for each package manager to install to, and the packages.
 pub struct Account {
     folder: TempDir,
     packages: PathBuf,
@@ -32,7 +32,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// An account whose owner has the packages of `packages` before them.
+    /// Creates an account with the packages in `packages`.
     pub fn new(packages: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("anyhook-").tempdir()?;
         let place = |inner: &str| folder.path().join(inner);
@@ -44,7 +44,7 @@ impl Account {
         fs::write(hook.join("HOOK.md"), GUARD)?;
         program(&hook.join("scripts/run"), "#!/bin/sh\necho 'not here' >&2\nexit 2\n")?;
 
-        // The machine itself stays as it is: dpkg works on a root folder of the account's.
+        // The machine itself is not changed: dpkg works on a root folder in the account.
         fs::write(place("root/var/lib/dpkg/status"), "")?;
         program(&place("bin/sudo"), "#!/bin/sh\nexec \"$@\"\n")?;
         let dpkg = tools::on_path("dpkg").context("dpkg is missing")?;
@@ -58,14 +58,14 @@ impl Account {
             ),
         )?;
 
-        // One python may stand before another by means of the person's home.
+        // The user's home may select another python.
         let python = process::output(
             Command::new("python3").args(["-c", "import sys; print(sys.executable)"]),
         )?;
         let python = Path::new(python.trim()).parent().context("python3 has no folder")?.to_owned();
         let given = std::env::var("PATH").context("PATH is no text")?;
         let path = [place("bin"), python].map(|folder| folder.display().to_string()).join(":");
-        // dpkg wants to see programs that only root has on the path.
+        // dpkg requires programs that only root has on the path.
         let path = format!("{path}:{given}:/usr/local/sbin:/usr/sbin:/sbin");
         Ok(Self { folder, packages: packages.to_owned(), path })
     }
@@ -75,13 +75,13 @@ impl Account {
         self.folder.path().join(inner)
     }
 
-    /// A command as the account's owner would start it, in a project.
+    /// Returns a command as the account's owner would start it, in a project.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command.current_dir(self.place("project")).env_clear().stdin(Stdio::null());
         command.env("HOME", self.place("home")).env("PATH", &self.path).env("LANG", "C.UTF-8");
         command.env("npm_config_prefix", self.place("npm"));
-        // The packages need nothing else, so nobody need be asked.
+        // The packages need nothing else, so no network is needed.
         for (name, value) in [
             ("offline", "true"),
             ("audit", "false"),
@@ -94,7 +94,7 @@ impl Account {
         command
     }
 
-    /// Types a block of the page, where the packages are.
+    /// Runs a block of the page, in the folder with the packages.
     pub fn play(&self, block: &str) -> Result<()> {
         for line in block.lines() {
             println!("  $ {line}");
@@ -104,7 +104,8 @@ impl Account {
         Ok(())
     }
 
-    /// An installed program says its version, and blocks what the guard is for and nothing else.
+    /// Checks that an installed program prints its version, and blocks what the guard is for and
+    /// nothing else.
     pub fn guards(&self, program: &Path) -> Result<()> {
         let program = self.place(program);
         let version = process::output(self.command(&program).arg("--version"))?;
@@ -129,7 +130,7 @@ impl Account {
         Ok(())
     }
 
-    /// Fails unless a file of the account is there.
+    /// Fails unless a file of the account exists.
     pub fn must_have(&self, file: &Path) -> Result<()> {
         let found = self.place(file).metadata();
         let found = found.with_context(|| format!("{} was not installed", file.display()))?;
@@ -139,7 +140,7 @@ impl Account {
         Ok(())
     }
 
-    /// Fails if a file of the account is there.
+    /// Fails if a file of the account exists.
     pub fn must_not_have(&self, file: &Path) -> Result<()> {
         if self.place(file).symlink_metadata().is_ok() {
             bail!("{} was left behind", file.display());

@@ -1,4 +1,4 @@
-//! What each kind of package puts where.
+//! The kinds of packages, and what each installs where.
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +14,13 @@ pub struct PackageKind {
     pub section: &'static str,
     /// How its commands differ from those in the page.
     pub adapt: fn(&str) -> String,
-    /// Where the programs are then.
+    /// Where the programs are installed.
     pub programs: &'static str,
-    /// Where pages of the manual are, and how their names end.
+    /// Where manual pages are installed, and the suffix of their names.
     manual: (&'static str, &'static str),
-    /// Where completions are.
+    /// Where completions are installed.
     completions: &'static str,
-    /// The folder of zsh's below that.
+    /// The folder for zsh below that.
     zsh: &'static str,
 }
 
@@ -81,7 +81,7 @@ pub const KINDS: [PackageKind; 5] = [
 ];
 
 impl PackageKind {
-    /// The files that must be there when it is installed, and gone when it is not.
+    /// Returns the files that must exist when it is installed, and be gone when it is not.
     pub fn files(&self) -> Vec<PathBuf> {
         let (pages, ending) = self.manual;
         let shells = Path::new(self.completions);

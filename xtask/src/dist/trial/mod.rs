@@ -1,7 +1,7 @@
-//! The suite `dist`: every package is made, installed, run, and taken away again.
+//! The suite `dist`: every package is made, installed, run, and removed again.
 //!
-//! What is typed is what the page tells people to type: `docs/guide/get-anyhook.md`, its blocks
-//! marked `sh dist`. Each kind of package gets a fresh account.
+//! The commands are those of the page for users: `docs/guide/get-anyhook.md`, its blocks marked `sh
+//! dist`. Each kind of package gets a fresh account.
 
 mod account;
 mod kinds;
@@ -21,12 +21,12 @@ use super::platform::Libc;
 use crate::suites::SuiteOutcome;
 use crate::{Workspace, tools};
 
-/// Makes the packages with static programs and tries each of them.
+/// Makes the packages with static programs and tests each of them.
 pub fn suite(workspace: &Workspace) -> Result<SuiteOutcome> {
     try_all(workspace, Libc::Musl)
 }
 
-/// Makes the archive with dynamic programs and tries it.
+/// Makes the archive with dynamic programs and tests it.
 pub fn suite_gnu(workspace: &Workspace) -> Result<SuiteOutcome> {
     try_all(workspace, Libc::Gnu)
 }
@@ -42,7 +42,7 @@ fn try_all(workspace: &Workspace, libc: Libc) -> Result<SuiteOutcome> {
         return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
     }
     let out = super::default_folder(workspace);
-    // What an earlier version left would be installed in place of this one's.
+    // What an earlier version left would be installed instead.
     if out.exists() {
         std::fs::remove_dir_all(&out)?;
     }
@@ -69,7 +69,7 @@ fn try_all(workspace: &Workspace, libc: Libc) -> Result<SuiteOutcome> {
     Ok(SuiteOutcome::Passed)
 }
 
-/// Installs a package, uses it, takes it away.
+/// Installs a package, uses it, removes it.
 fn try_out(account: &Account, kind: &PackageKind, page: &TrialPage) -> Result<()> {
     let [install, uninstall] = page.pair(kind.section)?;
     account.play(&(kind.adapt)(&install))?;

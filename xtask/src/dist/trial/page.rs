@@ -1,4 +1,4 @@
-//! The page that tells how to install, as sections with their blocks.
+//! The installation page, as sections with their code blocks.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::Workspace;
 
 const PATH: &str = "docs/guide/get-anyhook.md";
-/// How a block begins that is run here; the test of all other documents leaves it out.
+/// The start of a block that is run here; the test of all other documents skips it.
 const FENCE: &str = "```sh dist";
 
 /// The page.
@@ -46,7 +46,7 @@ impl TrialPage {
         Self { sections }
     }
 
-    /// The one block of a section.
+    /// Returns the only block of a section.
     pub fn only(&self, title: &str) -> Result<String> {
         let [block] = self.blocks(title)? else {
             bail!("{PATH}: `{title}` must have one block that is run");
@@ -54,7 +54,7 @@ impl TrialPage {
         Ok(block.clone())
     }
 
-    /// The blocks of a section that install and uninstall.
+    /// Returns the blocks of a section that install and uninstall.
     pub fn pair(&self, title: &str) -> Result<[String; 2]> {
         let [install, uninstall] = self.blocks(title)? else {
             bail!("{PATH}: `{title}` must have two blocks that are run");
@@ -62,7 +62,7 @@ impl TrialPage {
         Ok([install.clone(), uninstall.clone()])
     }
 
-    /// The block of a section that installs.
+    /// Returns the block of a section that installs.
     pub fn first(&self, title: &str) -> Result<String> {
         self.pair(title).map(|[install, _]| install)
     }

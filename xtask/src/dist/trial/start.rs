@@ -1,5 +1,5 @@
-//! What only the real static binary can show: that all of it works without a C library, and that
-//! hooks are started the cheap way.
+//! Tests that need the real static binary: that all of it works without a C library, and that hooks
+//! are started the cheap way.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::super::package::{NAME, PROGRAMS};
 use super::account::{Account, fed};
 use crate::{process, tools};
 
-/// Tries the installed archive's programs.
+/// Tests the installed archive's programs.
 pub fn try_out(account: &Account) -> Result<()> {
     let programs = account.place("home/.local/bin");
     let anyhook = programs.join(NAME);
@@ -20,7 +20,7 @@ pub fn try_out(account: &Account) -> Result<()> {
     PROGRAMS.into_iter().try_for_each(|name| spawn(account, &programs.join(name)).context(name))
 }
 
-/// The daemon starts, answers and ends.
+/// Checks that the daemon starts, answers and stops.
 fn daemon(account: &Account, anyhook: &Path) -> Result<()> {
     let ask = |what: &str| process::output(account.command(anyhook).args(["daemon", what]));
     ask("start")?;
@@ -37,8 +37,8 @@ fn daemon(account: &Account, anyhook: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A hook's script is started without a copy of the process: with musl linked in, the standard
-/// library has the function for that only if the linker took it along.
+/// Checks that a hook's script is started without a copy of the process: with static musl, the
+/// standard library has the function for that only if the linker included it.
 fn spawn(account: &Account, program: &Path) -> Result<()> {
     let Some(strace) = tools::on_path("strace") else {
         println!("strace is not here: how hooks are started was not looked at");

@@ -1,4 +1,4 @@
-//! `anyhook add pack/NAME`: put a pack's hooks and commands in place.
+//! `anyhook add pack/NAME`: installs a pack's hooks and commands.
 
 use anyhook_hosts::HostSpec;
 use anyhook_model::exit_code;
@@ -102,7 +102,7 @@ fn report(
     }
 }
 
-/// Says how many hooks there are now, and how many were there before.
+/// Prints how many hooks there are now, and how many there were before.
 fn tell_of_hooks(hooks: &[HookPlace<'_>], folder: &str, out: &mut Out) -> std::io::Result<()> {
     let there = hooks.iter().filter(|place| place.standing == PackStatus::Same).count();
     let added = hooks.len() - there;
@@ -127,7 +127,7 @@ fn tell_of_hooks(hooks: &[HookPlace<'_>], folder: &str, out: &mut Out) -> std::i
     Ok(())
 }
 
-/// Refuses if something is in the way: nothing is written over.
+/// Refuses if a file already exists: nothing is overwritten.
 fn refuse(
     pack: &Pack,
     hooks: &[HookPlace<'_>],

@@ -1,4 +1,4 @@
-//! `anyhook agent list`: every agent, once or again and again.
+//! `anyhook agent list`: lists every agent, once or continuously.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -19,11 +19,11 @@ use crate::error::CommandError;
 use crate::pattern::Pattern;
 use crate::ui::{Cell, Out, Tone};
 
-/// How often the times on a terminal are drawn anew.
+/// How often the times on a terminal are redrawn.
 const TICK: Duration = Duration::from_secs(1);
-/// Events that come within this time of each other are one change.
+/// Events that arrive within this time of each other count as one change.
 const TOGETHER: Duration = Duration::from_millis(30);
-/// So many events are one change at most.
+/// At most this many events count as one change.
 const AT_ONCE: usize = 200;
 
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
@@ -55,8 +55,11 @@ pub struct ListArgs {
 const STATES: [&str; 6] = ["working", "idle", "prompting", "failed", "exited", "gone"];
 
 impl ListArgs {
-    /// Returns the agents that are meant: those that wait for a person first, and of these the
-    /// longest waiting.
+    fn is_filtered(&self) -> bool {
+        !self.state.is_empty() || self.project.is_some() || self.host.is_some()
+    }
+
+    /// Returns the selected agents: those that wait for a person first, the longest waiting first.
     fn choose(&self, mut agents: Vec<AgentView>) -> Vec<AgentView> {
         let names_over = self.state.iter().any(|state| state == "exited" || state == "gone");
         agents.retain(|agent| {
@@ -84,7 +87,7 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Co
     if arguments.json {
         out.json(&agents)?;
     } else {
-        print(&agents, environment, out)?;
+        print(&agents, arguments.is_filtered(), environment, out)?;
     }
     let is_nothing = arguments.exit_code && agents.is_empty();
     Ok(if is_nothing { exit_code::NOTHING } else { exit_code::OK })
@@ -92,14 +95,13 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Co
 
 fn print(
     agents: &[AgentView],
+    is_filtered: bool,
     environment: &Environment,
     out: &mut Out,
 ) -> Result<(), CommandError> {
     if agents.is_empty() {
-        out.line(&[
-            (Tone::Plain, "no active agents"),
-            (Tone::Dim, " (use --all to include finished ones)"),
-        ])?;
+        let text = if is_filtered { "no active agents match" } else { "no active agents" };
+        out.line(&[(Tone::Plain, text), (Tone::Dim, " (use --all to include finished ones)")])?;
         return Ok(());
     }
     let mut rows = vec![
@@ -127,11 +129,11 @@ fn print(
 /// Shows the agents, and again whenever something about them changes.
 fn watch(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let is_terminal = io::stdout().is_terminal() && !arguments.json;
-    // Before the first look, so that no change is missed.
+    // Before the first query, so that no change is missed.
     let mut source = EventSource::open(SubscriptionStart::Now, environment)?;
     let mut last: Option<Vec<AgentView>> = None;
     loop {
-        // A daemon that was ended is not started again by those who only look.
+        // A stopped daemon is not started again by commands that only read.
         if let Some(agents) = look(environment)? {
             let agents = arguments.choose(agents);
             let is_new = last.as_ref().is_none_or(|last| !is_same(last, &agents));
@@ -162,7 +164,7 @@ fn look(environment: &Environment) -> Result<Option<Vec<AgentView>>, CommandErro
     }
 }
 
-/// Tells whether a person would see no difference, but for the time.
+/// Returns whether a person would see no difference except for the time.
 fn is_same(one: &[AgentView], other: &[AgentView]) -> bool {
     let seen = |agent: &AgentView| {
         let AgentView { name, source, since, project, decision, .. } = agent.clone();
@@ -183,12 +185,12 @@ fn draw(
         out.text(&to_spaced(agents))?;
     } else {
         if is_terminal {
-            // To the corner, and everything below it away.
+            // Moves the cursor to the top left corner and clears everything below it.
             io::stdout().write_all(b"\x1b[H\x1b[J")?;
         } else if !is_first {
             out.gap()?;
         }
-        print(agents, environment, out)?;
+        print(agents, arguments.is_filtered(), environment, out)?;
     }
     Ok(out.flush()?)
 }

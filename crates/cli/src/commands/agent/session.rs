@@ -1,4 +1,4 @@
-//! The sessions of agents that pipelines started: looked at, sat down at, typed to, ended.
+//! The sessions of agents that pipelines started: peek, attach, send, kill.
 
 use std::io::Read;
 
@@ -13,14 +13,14 @@ use crate::environment::{Environment, user_name};
 use crate::error::CommandError;
 use crate::ui::{Out, Tone, printable};
 
-/// So much is read from standard input to be typed.
+/// At most this much is read from standard input to be typed.
 const TYPED_LIMIT: u64 = 256 * 1024;
 
 pub fn peek(id: &str, history: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let session = find(id, environment)?;
     let seen = if history { session.history() } else { session.screen() };
     let seen = match seen {
-        // What was seen last is kept.
+        // The last screen is kept.
         Err(SessionError::NotThere(_)) => session.history()?,
         seen => seen?,
     };

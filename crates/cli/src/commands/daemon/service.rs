@@ -17,10 +17,11 @@ use crate::environment::{Environment, shown, variable};
 use crate::error::CommandError;
 use crate::ui::{Out, Tone};
 
-/// What the daemon finds its folders and programs by, apart from where agents have theirs.
+/// The variables by which the daemon finds its folders and programs, apart from those for agents'
+/// folders.
 const VARIABLES: [&str; 4] = ["PATH", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"];
 
-/// Writes the service and has it started; with `print` only shows what would be written.
+/// Writes the service file and starts the service; with `print` only shows what would be written.
 pub fn install(print: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let manager = Manager::here();
     let of_agents = folder_variables().filter(|name| !VARIABLES.contains(name));
@@ -62,7 +63,7 @@ pub fn install(print: bool, environment: &Environment, out: &mut Out) -> Command
     let all = manager.enable(&file);
     let typed = typed(&all);
     for (index, words) in all.iter().enumerate() {
-        // The service manager answers: from here on it looks after the daemon.
+        // The service manager answers: from here on it supervises the daemon.
         if index + 1 == all.len() {
             hand_over(environment)?;
         }
@@ -79,7 +80,7 @@ pub fn install(print: bool, environment: &Environment, out: &mut Out) -> Command
     Ok(exit_code::OK)
 }
 
-/// Ends the service and removes what was written.
+/// Stops the service and removes its files.
 pub fn uninstall(environment: &Environment, out: &mut Out) -> CommandResult {
     let manager = Manager::here();
     let file = manager.file(environment)?;
@@ -99,7 +100,7 @@ pub fn uninstall(environment: &Environment, out: &mut Out) -> CommandResult {
             let typed = typed(&manager.disable());
             out.line(&[(Tone::Good, "disabled"), (Tone::Dim, &format!(" ({typed})"))])?;
             if manager == Manager::Systemd {
-                // That it is gone is seen at the next login otherwise.
+                // Otherwise the removal is only noticed at the next login.
                 let _ = run(&reload());
             }
         }
@@ -111,14 +112,14 @@ pub fn uninstall(environment: &Environment, out: &mut Out) -> CommandResult {
     Ok(exit_code::OK)
 }
 
-/// Ends a daemon that something else than the service manager started, so that the service can take
-/// its place. It loses nothing.
+/// Stops a daemon that something other than the service manager started, so that the service can
+/// replace it. No state is lost.
 fn hand_over(environment: &Environment) -> Result<(), CommandError> {
     let Some(mut client) = connect_if_it_runs(environment)? else { return Ok(()) };
     if daemon::status(&mut client)?.started_by == StartedBy::Service {
         return Ok(());
     }
-    // It answers by ending.
+    // It answers by exiting.
     let _ = client.request(&Request::Stop);
     let over = try_poll_until(Instant::now() + END_LIMIT, LOOK_EVERY, || {
         Ok::<_, CommandError>(connect_if_it_runs(environment)?.is_none().then_some(()))

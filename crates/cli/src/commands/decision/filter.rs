@@ -1,4 +1,4 @@
-//! Which decisions are meant.
+//! The filter for decisions on the command line.
 
 use anyhook_model::daemon::DecisionView;
 use clap::Args;
@@ -23,7 +23,7 @@ pub struct DecisionFilter {
 }
 
 impl DecisionFilter {
-    /// Tells whether a decision is meant.
+    /// Returns whether the filter selects a decision.
     pub fn takes(&self, decision: &DecisionView) -> bool {
         let inquiry = &decision.inquiry;
         let fits = |pattern: &Option<Pattern>, test: &dyn Fn(&Pattern) -> bool| {

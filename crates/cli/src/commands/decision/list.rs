@@ -193,7 +193,7 @@ pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> C
     Ok(exit_code::OK)
 }
 
-/// Tells whether the options of a decision are all that can be answered, but for free text.
+/// Returns whether the options of a decision are the only possible answers, apart from free text.
 fn is_simple(questions: &[AgentQuestion]) -> bool {
     matches!(questions, [] | [AgentQuestion { multiple: false, .. }])
 }
@@ -210,8 +210,8 @@ fn show_options(options: &[Choice], out: &mut Out) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns the commands that answer. An option is named, not numbered: nobody is to allow a call by
-/// pasting a hint without having read it.
+/// Returns the commands that answer. An option is named, not numbered: no one should allow a call
+/// by pasting a hint without having read it.
 pub fn how_to_answer(inquiry: &ApprovalRequest) -> Vec<String> {
     let resolve = format!("anyhook decision resolve {}", inquiry.id);
     if inquiry.questions.is_empty() {

@@ -1,4 +1,4 @@
-//! `anyhook decision resolve`: one decision, or all that fit.
+//! `anyhook decision resolve`: answers one decision, or all that match.
 
 use std::io::{BufRead, IsTerminal, Write};
 
@@ -159,7 +159,7 @@ fn answer(
                 }
                 made.push(resolution);
             }
-            // Somebody else was first, or the agent went on: the others still wait.
+            // Someone else answered first, or the agent continued: the others still wait.
             Err(anyhook_socket::ClientError::Refused(refusal)) => {
                 let mut stderr = Out::stderr();
                 stderr.line(&[(Tone::Warn, "warning: "), (Tone::Plain, &refusal.message)])?;
@@ -174,7 +174,7 @@ fn answer(
     Ok(code)
 }
 
-/// Asks whether it is meant; without a terminal nobody can say so.
+/// Asks for confirmation; without a terminal it cannot be given.
 fn confirm(question: &str) -> Result<bool, CommandError> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);

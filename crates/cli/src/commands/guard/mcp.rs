@@ -1,4 +1,4 @@
-//! `anyhook guard mcp`: no dangerous command reaches an MCP tool.
+//! `anyhook guard mcp`: keeps dangerous commands from MCP tools.
 
 use std::io::{self, Read};
 
@@ -9,14 +9,14 @@ use serde_json::Value;
 use crate::progress::say_that_we_read;
 use crate::ui::{Out, Tone};
 
-/// As much as the hook path reads.
+/// The same limit as on the hook path.
 const EVENT_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// Returns the exit code.
 pub fn run() -> u8 {
     let found = match read() {
         Ok(input) => guard::look(&input).iter().map(ToString::to_string).collect(),
-        // A guard that cannot see lets nobody pass.
+        // A guard that cannot read the event lets nothing pass.
         Err(why) => vec![why],
     };
     if found.is_empty() {
@@ -24,13 +24,13 @@ pub fn run() -> u8 {
     }
     let mut stderr = Out::stderr();
     for line in found {
-        // The exit code says it, whether or not the words are read.
+        // The exit code is the answer, whether or not the message can be written.
         let _ = stderr.line(&[(Tone::Plain, &line)]);
     }
     exit_code::BLOCKED
 }
 
-/// Reads what the tool is called with.
+/// Reads the input of the tool call.
 fn read() -> Result<Value, String> {
     say_that_we_read("the event");
     let mut event = Vec::new();

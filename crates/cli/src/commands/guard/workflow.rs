@@ -1,7 +1,7 @@
-//! `anyhook guard workflow`: no agent of a workflow starts before its turn.
+//! `anyhook guard workflow`: keeps agents of a workflow from starting before their turn.
 //!
 //! Hooks also tell agents about reviews and approvals. An agent that forgets or ignores what it is
-//! told is stopped here all the same.
+//! told is stopped here nevertheless.
 
 use std::time::Duration;
 
@@ -22,7 +22,8 @@ pub fn run(wait: Option<Duration>, environment: &Environment) -> CommandResult {
     let event = workflow::read_event()?;
     let project = match workflow::find(environment) {
         Ok(project) => project,
-        // A definition that cannot be read may name anybody; those of the usual one it does.
+        // A definition that cannot be read may name any agent; it is assumed to name those of the
+        // default one.
         Err(trouble) if event.called_agent(workflow::method().definition()).is_some() => {
             return Err(trouble);
         }
@@ -47,7 +48,7 @@ pub fn run(wait: Option<Duration>, environment: &Environment) -> CommandResult {
     if is_over || is_due(&project, &state, &agent) {
         return Ok(exit_code::OK);
     }
-    // The exit code says it, whether or not the words are read.
+    // The exit code is the answer, whether or not the message can be written.
     let _ = Out::stderr().line(&[(Tone::Plain, &why_not(&project, &state, &agent))]);
     Ok(exit_code::BLOCKED)
 }
@@ -56,7 +57,7 @@ fn is_due(project: &Project, state: &WorkflowState, agent: &str) -> bool {
     machine::next(&project.definition, state).iter().any(|one| one.agent == agent)
 }
 
-/// Says what is waited for, so that whoever starts agents can see to that first.
+/// Returns what is waited for, so that the caller can do that first.
 fn why_not(project: &Project, state: &WorkflowState, agent: &str) -> String {
     let mut lines = vec![format!(
         "it is not `{agent}`'s turn: the workflow `{}` is {}{}",

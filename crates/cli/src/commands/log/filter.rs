@@ -1,4 +1,4 @@
-//! Which records are shown.
+//! The filter for journal records on the command line.
 
 use anyhook_engine::journal::Journal;
 use anyhook_engine::problem::nearest;
@@ -57,7 +57,7 @@ enum Verdicts {
 }
 
 impl RecordFilter {
-    /// Says so if an event was asked for that no agent is likely to send.
+    /// Prints a hint if an event was asked for that no agent is likely to send.
     pub fn hint(&self, out: &mut Out) -> std::io::Result<()> {
         let Some(event) =
             self.event.as_deref().filter(|name| EventKind::in_any_spelling(name).is_none())
@@ -73,13 +73,13 @@ impl RecordFilter {
         }
     }
 
-    /// Tells whether a record fits; long texts are looked for in `journal`.
+    /// Returns whether a record matches; long texts are looked up in `journal`.
     pub fn takes(&self, record: &Record, now: Timestamp, journal: &Journal) -> bool {
         let is = |asked: &Option<String>, told: Option<&str>| {
             asked.as_deref().is_none_or(|asked| told == Some(asked))
         };
         let verdict = |word: &Verdicts| match word {
-            // Also an `ask` where nobody could be asked.
+            // Also an `ask` that could not be answered by anyone.
             Verdicts::Deny => record.denies(),
             Verdicts::Ask => record.verdict.word() == "ask",
             Verdicts::Allow => record.verdict.word() == "allow",
@@ -111,7 +111,7 @@ impl RecordFilter {
     }
 }
 
-/// Tells whether a text stands in any value of a record.
+/// Returns whether any value of a record contains a text.
 fn contains(record: &Record, text: &str) -> bool {
     serde_json::to_value(record)
         .is_ok_and(|value| any_leaf(&value, &mut |leaf| leaf.to_lowercase().contains(text)))

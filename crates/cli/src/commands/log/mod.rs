@@ -1,4 +1,4 @@
-//! `anyhook log`: read the journal.
+//! `anyhook log`: reads the journal.
 
 mod filter;
 mod show;
@@ -29,7 +29,7 @@ use crate::paging::PagerArgs;
 use crate::ui::zone::{self, local};
 use crate::ui::{Column, Out, Page, Tone, counted, first_line};
 
-/// How often `-f` looks for new records.
+/// How often `-f` checks for new records.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Read the journal: what happened, which hook decided, why, and how long it took
@@ -95,7 +95,8 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> Com
             Some(Follower::named(&journal, name).map_err(at_fault)?)
         }
         None => {
-            // Before reading: what comes meanwhile is not missed. At worst it is shown twice.
+            // Before reading, so that records written meanwhile are not missed. At worst they are
+            // shown twice.
             let follower = arguments.follow.then(|| at_the_end(&journal)).transpose();
             show_last(&journal, arguments, out)?;
             follower.map_err(at_fault)?
@@ -107,7 +108,7 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> Com
     Ok(exit_code::OK)
 }
 
-/// Shows the last records that fit.
+/// Shows the last matching records.
 fn show_last(journal: &Journal, arguments: &LogArgs, out: &mut Out) -> Result<(), CommandError> {
     let (last, damaged) = last_records(journal, arguments)
         .map_err(|error| CommandError::at(journal.folder(), error))?;
@@ -124,9 +125,9 @@ fn show_last(journal: &Journal, arguments: &LogArgs, out: &mut Out) -> Result<()
     Ok(())
 }
 
-/// Returns the last records that fit, oldest first, and how many lines were no records.
+/// Returns the last matching records, oldest first, and how many lines were not records.
 ///
-/// Segments are read from the newest back, only as many as are needed.
+/// Segments are read backwards from the newest, only as many as are needed.
 fn last_records(journal: &Journal, arguments: &LogArgs) -> io::Result<(Vec<Record>, usize)> {
     let (now, mut damaged) = (now(), 0);
     let most = if arguments.lines == 0 { usize::MAX } else { arguments.lines };
@@ -157,12 +158,12 @@ fn last_records(journal: &Journal, arguments: &LogArgs) -> io::Result<(Vec<Recor
     Ok((found.into(), damaged))
 }
 
-/// Returns a follower that has read all there is.
+/// Returns a follower that starts at the end of the journal.
 fn at_the_end(journal: &Journal) -> io::Result<Follower> {
     Follower::of_this_process(journal, journal.reader_at_end()?)
 }
 
-/// Shows what comes, until the person has seen enough.
+/// Shows new records until the person stops it.
 fn follow(
     mut follower: Follower,
     journal: &Journal,
@@ -177,7 +178,7 @@ fn follow(
             }
         })?;
         print(&new, arguments.json, out)?;
-        // First out, then remembered: what was not seen comes again.
+        // Flushed first, then marked as read: what was not shown is shown again.
         out.flush()?;
         follower.remember()?;
         if !arguments.follow {
@@ -194,12 +195,12 @@ fn print(records: &[Record], json: bool, out: &mut Out) -> io::Result<()> {
     print_table(records, out)
 }
 
-/// Prints a line for each record, no wider than the terminal.
+/// Prints a line for each record, at most as wide as the terminal.
 pub fn print_table(records: &[Record], out: &mut Out) -> io::Result<()> {
     let width = line_width();
     let today = local(now()).date();
     let is_of_today = |record: &Record| local(record.at).date() == today;
-    // On a terminal the day takes the room of the command, and today is known.
+    // On a terminal the date would take space from the command, and today's is known.
     let time = if width < usize::MAX && records.iter().all(is_of_today) {
         format::time_of_day
     } else {
@@ -229,7 +230,7 @@ pub fn print_table(records: &[Record], out: &mut Out) -> io::Result<()> {
     )
 }
 
-/// Tells whether something went past a guard, or changed one.
+/// Returns whether something bypassed a guard, or changed one.
 fn is_alarming(alarms: &[Alarm]) -> bool {
     alarms.iter().any(|alarm| alarm.kind != AlarmKind::HooksOff)
 }
@@ -265,7 +266,7 @@ fn who(record: &Record) -> String {
     if failed > 0 { format!("{who} ({failed} failed)") } else { who }
 }
 
-/// Returns what it was about: of a call that hooks changed, what was made of it.
+/// Returns what the event was about: for a call that hooks changed, the changed call.
 fn about(record: &Record) -> String {
     if let Some(event) = event_messages::from_record(record) {
         return event_messages::line(&event);

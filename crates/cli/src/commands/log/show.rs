@@ -39,8 +39,8 @@ pub fn run(
     Ok(exit_code::OK)
 }
 
-/// Returns what the daemon made of a record, or why that is not known; nothing for records that are
-/// not for it.
+/// Returns how the daemon interpreted a record, or why that is not known; `None` for records that
+/// are not for the daemon.
 fn heard(
     environment: &Environment,
     record: &Record,
@@ -56,14 +56,14 @@ fn heard(
         Ok(None) => Err("is not running, so how it handled this event is unknown"),
         Err(_) => Err("cannot be reached, so how it handled this event is unknown"),
     };
-    // An agent's own event is of use without the daemon; one that was emitted is for it alone.
+    // An agent's own event is useful without the daemon; an emitted one is for the daemon alone.
     if told.is_err() && record.host != OURS { None } else { Some(told) }
 }
 
-/// Finds the record whose id begins so, and all that belongs to it.
+/// Finds the record whose id starts with `id`, and everything that belongs to it.
 fn find(journal: &Journal, id: &str) -> Result<Trace, CommandError> {
     let at_fault = |error| CommandError::at(journal.folder(), error);
-    // Only lines with the id are read as records: there may be a gigabyte of others.
+    // Only lines that contain the id are parsed as records: there may be a gigabyte of others.
     let wanted = format!("\"id\":\"{id}");
     let mut named: Vec<Record> = Vec::new();
     let mut reader = journal.reader();
@@ -93,7 +93,8 @@ fn find(journal: &Journal, id: &str) -> Result<Trace, CommandError> {
     Ok(Trace::new(journal, record, family))
 }
 
-/// Returns the records of the same payload, and what ran aside for this one.
+/// Returns the records of the same payload, and those of hooks that ran in the background for this
+/// one.
 fn related(journal: &Journal, record: &Record) -> std::io::Result<Vec<Record>> {
     let first = record.with.as_ref().unwrap_or(&record.id);
     // As `id` or as `with`.

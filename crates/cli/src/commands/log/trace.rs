@@ -13,27 +13,28 @@ use crate::format::milliseconds;
 use crate::journal_replay;
 use crate::ui::{StyledLine, Tone, counted};
 
-/// So many lines of a payload or an output are shown; `--json` has them all.
+/// At most this many lines of a payload or an output are shown; `--json` has them all.
 const LINES_MOST: usize = 60;
 
-/// A record with all that belongs to it.
+/// A record with everything that belongs to it.
 pub struct Trace {
-    /// The record, its long texts put back.
+    /// The record, with its long texts restored.
     pub record: Record,
     /// The record that has the payload and the reply: the first of the same payload.
     first: Record,
-    /// What ran aside, and how it ended.
+    /// Records of hooks that ran in the background, and how they ended.
     later: Vec<Record>,
-    /// The event as it came, if it can be had.
+    /// The event as it came, if it is available.
     event: Option<Event>,
-    /// What could not be had.
+    /// What is not available.
     missing: Vec<String>,
-    /// What the daemon made of it, or why that is not known, where it is for the daemon.
+    /// How the daemon interpreted the record, or why that is not known, if it is for the daemon.
     pub heard: Option<Result<Box<PublishedEvent>, &'static str>>,
 }
 
 impl Trace {
-    /// Puts a record together with its family, itself among it, in the order of the journal.
+    /// Combines a record with the records related to it, itself included, in the order of the
+    /// journal.
     pub fn new(journal: &Journal, record: Record, family: Vec<Record>) -> Self {
         let mut missing = Vec::new();
         let mut restore = |record: Record| match journal.restored(record.clone()) {
@@ -111,7 +112,7 @@ impl Page {
         self.line(&[(Tone::Hint, &format!("{name:<9}")), (Tone::Plain, value)]);
     }
 
-    /// Writes the lines of a text behind a margin, up to a limit.
+    /// Writes the lines of a text after a margin, up to a limit.
     fn block(&mut self, margin: &str, text: &str) {
         let text = text.trim_end();
         let total = text.lines().count();
@@ -162,7 +163,8 @@ impl Page {
             self.line(&[(Tone::Warn, "redacted "), (Tone::Plain, &text)]);
         }
         for alarm in &record.alarms {
-            // That it was denied and ran is said below, with its id; what is off is a warning.
+            // That it was denied and ran is reported below, with its id; disabled hooks are a
+            // warning.
             if !matches!(alarm.kind, AlarmKind::DeniedButRan | AlarmKind::HooksOff) {
                 self.line(&[(Tone::Bad, "ALARM    "), (Tone::Plain, &alarm.text)]);
             }
@@ -173,7 +175,7 @@ impl Page {
         }
     }
 
-    /// Writes what the daemon made of it: what its agent does, or why that does not count.
+    /// Writes how the daemon interpreted it: what its agent does, or why it does not count.
     fn heard(&mut self, told: &PublishedEvent) {
         self.field("daemon", &event_messages::line_of(told));
         if let Some(why) = &told.dropped {
@@ -181,7 +183,7 @@ impl Page {
         }
     }
 
-    /// Writes what became of each hook, and how it changed the input.
+    /// Writes the result of each hook, and how it changed the input.
     fn turns(&mut self, record: &Record, event: Option<&Event>) {
         let mut input = event.and_then(|event| event.tool.as_ref()?.input.as_object().cloned());
         for (index, run) in record.runs.iter().enumerate() {
@@ -213,7 +215,7 @@ impl Page {
         }
     }
 
-    /// Writes what a hook changed, line by line, and changes `input` likewise.
+    /// Writes what a hook changed, line by line, and applies the change to `input`.
     fn input_change(&mut self, run: &RunRecord, input: Option<&mut Object>) {
         let Some(change) = &run.decision.modified_input else { return };
         let pretty = |object: &Object| serde_json::to_string_pretty(object).unwrap_or_default();
@@ -233,7 +235,7 @@ impl Page {
             let text = format!("{sign}{}", change.value().trim());
             self.line(&[(Tone::Dim, "     input   │ "), (tone, &text)]);
         }
-        // What failed, or only watched, changed nothing for the hooks after it.
+        // A hook that failed or ran in shadow mode changed nothing for the hooks after it.
         if run.failure.is_none() && !run.shadow {
             *input = changed;
         }
@@ -254,12 +256,12 @@ impl Page {
             self.line(&[(Tone::Dim, &text)]);
         }
         if record.other_events > 0 {
-            let text = format!("  – {} for other events", counted(record.other_events, "hook"));
+            let text = format!("  – {} with another trigger", counted(record.other_events, "hook"));
             self.line(&[(Tone::Dim, &text)]);
         }
     }
 
-    /// Writes what the host was told, and what it could not be told.
+    /// Writes the reply to the host, and what could not be expressed in it.
     fn reply(&mut self, record: &Record) {
         if let Some(reply) = &record.reply {
             self.line(&[

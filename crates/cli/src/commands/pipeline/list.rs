@@ -68,7 +68,7 @@ pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> C
     Ok(exit_code::OK)
 }
 
-/// Returns what the transcripts of its agents tell.
+/// Returns the usage that the transcripts of its agents report.
 fn usage_of(
     pipeline: &PipelineView,
     environment: &Environment,
@@ -85,7 +85,7 @@ fn usage_of(
     Ok(ours.filter_map(usage::of_agent).reduce(Usage::plus))
 }
 
-/// Returns what is asked.
+/// Returns the approval request that the pipeline waits for.
 fn inquiry(
     id: &RecordId,
     environment: &Environment,

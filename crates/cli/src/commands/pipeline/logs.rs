@@ -1,4 +1,4 @@
-//! `anyhook pipeline logs`: what happened, and what the steps printed.
+//! `anyhook pipeline logs`: prints what happened, and the output of the steps.
 
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
@@ -20,7 +20,7 @@ use crate::error::CommandError;
 use crate::format::time_of_day;
 use crate::ui::{Out, Tone, printable, zone};
 
-/// So much of the end of what a step printed is shown.
+/// At most this much of the end of a step's output is shown.
 const SHOWN: u64 = 64 * 1024;
 
 #[derive(Args)]
@@ -59,8 +59,8 @@ pub fn run(arguments: &LogsArgs, environment: &Environment, out: &mut Out) -> Co
     Ok(exit_code::OK)
 }
 
-/// Shows what happened, and what happens until it is over if that is wanted. Returns the pipeline as
-/// it was last seen.
+/// Shows what happened, and on request what happens until the pipeline ends. Returns the pipeline
+/// as it was last seen.
 pub(super) fn follow(
     id: &str,
     follows: bool,
@@ -69,7 +69,7 @@ pub(super) fn follow(
     out: &mut Out,
 ) -> Result<PipelineView, CommandError> {
     try_poll(LOOK_EVERY, || {
-        // The view first: what is over then is in the lines.
+        // The view first: if it is finished, all of its lines are there.
         let pipeline = find(id, environment)?;
         let request = Request::PipelineLog { id: pipeline.id.to_string(), after: shower.after };
         let Response::PipelineLog(lines) = ask(environment, &request)? else {
@@ -87,12 +87,12 @@ pub(super) fn follow(
     })
 }
 
-/// Shows lines in order, and after the lines of a visit what it printed.
+/// Prints lines in order, and after the lines of a visit its output.
 pub(super) struct LogPrinter {
     step: Option<String>,
     json: bool,
     after: u64,
-    /// The visit whose output is yet to be shown.
+    /// The visit whose output has not been shown yet.
     visit: Option<u32>,
 }
 
@@ -134,7 +134,7 @@ impl LogPrinter {
         Ok(())
     }
 
-    /// Shows what the last visit printed, if it is over.
+    /// Shows the output of the last visit, if that has ended.
     fn show_output_of_last(
         &mut self,
         pipeline: &PipelineView,
@@ -156,7 +156,7 @@ impl LogPrinter {
     }
 }
 
-/// Returns the end of a file, if there is one.
+/// Returns the end of a file, if it exists.
 fn end_of(file: &Path) -> Option<String> {
     let mut file = fs::File::open(file).ok()?;
     let length = file.metadata().ok()?.len();

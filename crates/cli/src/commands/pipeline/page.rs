@@ -14,10 +14,10 @@ use crate::format::{brief, thousands};
 use crate::ui::{Cell, StyledLine, Tone, columns, field, first_line};
 use crate::usage;
 
-/// What a pipeline waits for is told to this width.
+/// What a pipeline waits for is cut to this width.
 pub const WIDTH: usize = 60;
 
-/// Returns all that is known of a pipeline, and what can be chosen where it waits.
+/// Returns all that is known of a pipeline, and the options where it waits.
 pub fn lines(
     pipeline: &PipelineView,
     inquiry: Option<&ApprovalRequest>,
@@ -63,7 +63,7 @@ pub fn lines(
     lines
 }
 
-/// Returns every visit, and the steps that are left.
+/// Returns every visit, and the remaining steps.
 fn steps(pipeline: &PipelineView, now: Timestamp) -> Vec<StyledLine> {
     let titles = ["", "step", "state", "took", "why"];
     let mut rows = vec![titles.map(|title| Cell::new(Tone::Dim, title)).to_vec()];
@@ -86,7 +86,7 @@ fn steps(pipeline: &PipelineView, now: Timestamp) -> Vec<StyledLine> {
     columns(&rows)
 }
 
-/// Returns what is asked and can be chosen.
+/// Returns the questions and their options.
 fn options(inquiry: &ApprovalRequest) -> Vec<StyledLine> {
     let plain = |text: &str| vec![(Tone::Plain, text.to_owned())];
     let id = inquiry.id.to_string();

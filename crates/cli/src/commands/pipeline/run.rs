@@ -1,4 +1,4 @@
-//! `anyhook pipeline run`: fills a runbook's plan in, checks what can be checked, and begins.
+//! `anyhook pipeline run`: fills in a runbook's plan, checks what can be checked, and starts it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub fn run(arguments: RunPipelineArgs, environment: &Environment, out: &mut Out)
     }
     let (mut plan, text) = plan(&name, variables, runbook.as_deref(), environment)?;
     plan.run_name = run_name;
-    // What would fail later is said before anything is begun.
+    // What would fail later is reported before anything is started.
     workspaces::check(&plan, &environment.places)?;
     if dry_run {
         out.json(&plan)?;
@@ -118,7 +118,7 @@ fn plan(
     };
     let plan = runbook::plan(&found, name, &asked)
         .map_err(|findings| runbooks::unusable(&file, &text, &findings, environment))?;
-    // The plan was made of this text: trust is asked about the same.
+    // The plan was made from this text: trust is checked for the same text.
     Ok((plan, text))
 }
 

@@ -24,7 +24,7 @@ pub fn limit(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Waits until all are over.
+/// Waits until all pipelines have ended.
 pub fn run(
     ids: &[String],
     timeout: Option<Duration>,
@@ -33,7 +33,7 @@ pub fn run(
     out: &mut Out,
 ) -> CommandResult {
     let until = timeout.map(|timeout| Instant::now() + timeout);
-    // What was meant at first is meant, whatever begins later.
+    // The pipelines are selected once, whatever starts later.
     let meant: Result<Vec<String>, CommandError> =
         ids.iter().map(|id| Ok(find(id, environment)?.id.to_string())).collect();
     let meant = meant?;
@@ -57,7 +57,7 @@ pub fn run(
     tell(&views, json, out)
 }
 
-/// Returns which pipeline is waited for, and where it is.
+/// Returns which pipeline is waited for, and its current step.
 fn state(pipeline: &PipelineView) -> String {
     let name = pipeline.run_name.as_ref().unwrap_or(&pipeline.name);
     let step = pipeline.visits.last().map(|visit| format!(" at {}", visit.step));
@@ -71,7 +71,7 @@ fn state(pipeline: &PipelineView) -> String {
     )
 }
 
-/// Shows what happens to one until it is over.
+/// Shows what happens to a pipeline until it ends.
 pub fn watch(id: &str, json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let mut shower = LogPrinter::new(None, false);
     if json {

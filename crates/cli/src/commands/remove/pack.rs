@@ -1,4 +1,4 @@
-//! `anyhook remove pack/NAME`: take a pack's hooks and commands away, so that they can be had back.
+//! `anyhook remove pack/NAME`: removes a pack's hooks and commands, so that they can be restored.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::packs::status::{self, CommandPlace, HookPlace, PackStatus};
 use crate::packs::{Pack, apply};
 use crate::ui::{Out, Tone, counted};
 
-/// What of a pack is at a level.
+/// The parts of a pack that are at a level.
 struct InstalledParts<'pack> {
     level: Level,
     hooks: Vec<HookPlace<'pack>>,
@@ -52,12 +52,12 @@ pub fn run(
         (place.file.path.clone(), kept.join("commands").join(place.agent.id()).join(name))
     }));
     apply::take(&moves)?;
-    // Whoever removes a hook does not want it to be missed.
+    // A removed hook must not be reported as missing.
     for source in sources {
         TrustStore::new(state).forget(&source)?;
     }
     for place in &our_commands {
-        // A folder that the command had for itself; one with anything else in it stays.
+        // A folder that only the command used; one with anything else in it is kept.
         let _ = place.file.path.parent().map(std::fs::remove_dir);
     }
 
@@ -107,7 +107,7 @@ pub fn run(
     Ok(exit_code::OK)
 }
 
-/// Finds the one level a pack is at, or the one that is meant.
+/// Finds the one level that a pack is at, or the one that was given.
 fn find<'pack>(
     pack: &'pack Pack,
     asked: LevelArgs,

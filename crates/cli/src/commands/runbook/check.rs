@@ -1,4 +1,4 @@
-//! `anyhook runbook check`: what is wrong, with line, column and a caret.
+//! `anyhook runbook check`: reports what is wrong, with line, column and a caret.
 
 use std::path::{Path, PathBuf};
 
@@ -58,7 +58,7 @@ pub fn run(
     Ok(if count == 0 { exit_code::OK } else { exit_code::PROBLEM })
 }
 
-/// Reads the runbooks that are named, or those in folders that are.
+/// Reads the named runbooks, or those in named folders.
 fn named(paths: &[PathBuf], environment: &Environment) -> Result<InstalledRunbooks, CommandError> {
     let mut files: Vec<PathBuf> = Vec::new();
     for path in paths {
@@ -79,7 +79,7 @@ fn named(paths: &[PathBuf], environment: &Environment) -> Result<InstalledRunboo
         }
         files.extend(inner);
     }
-    // That a name is in two of them does not matter: they need not be used together.
+    // A name may be in two of them: they need not be used together.
     let runbooks = files.iter().map(|file| FoundRunbook::read(file)).collect();
     Ok(InstalledRunbooks { runbooks, notes: Vec::new() })
 }

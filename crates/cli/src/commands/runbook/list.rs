@@ -1,4 +1,4 @@
-//! `anyhook runbook list`: every pipeline.
+//! `anyhook runbook list`: lists every pipeline.
 
 use anyhook_model::exit_code;
 use anyhook_model::report::runbook::{ListedVariable, RunbookListReport};
@@ -50,7 +50,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResul
     Ok(exit_code::OK)
 }
 
-/// Names the variables; those that must be given are marked.
+/// Lists the variables by name; required ones are marked.
 fn in_brief(variables: &[ListedVariable]) -> String {
     let words = variables.iter().map(|variable| match &variable.default {
         None => format!("{} (required)", variable.name),

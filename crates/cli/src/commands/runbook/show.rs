@@ -1,4 +1,4 @@
-//! `anyhook runbook show`: one pipeline, with a picture of its steps.
+//! `anyhook runbook show`: shows one pipeline, with a drawing of its steps.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -116,12 +116,12 @@ fn pairs(texts: &BTreeMap<String, String>) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-/// Cuts a text to what fits beside its name.
+/// Cuts a text to what fits next to its name.
 fn in_a_line(text: &str) -> String {
     first_line(text.trim_end(), terminal_width().saturating_sub(16).max(20))
 }
 
-/// Draws the steps in order, each with the ways that lead on from it.
+/// Draws the steps in order, each with its outgoing edges.
 fn picture(steps: &[ShownStep]) -> Vec<StyledLine> {
     let width = steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
     let mut lines: Vec<StyledLine> = Vec::new();
@@ -200,7 +200,7 @@ fn agent_rows(agent: &ShownAgent) -> Vec<Vec<Cell>> {
     rows
 }
 
-/// Says an action in a line: the kind it is for, what is done, and how.
+/// Describes an action in a line: the kind it is for, what is done, and how.
 fn in_words(action: &Value) -> String {
     let Value::Object(members) = action else {
         return plain(action);

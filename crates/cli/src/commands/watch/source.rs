@@ -1,4 +1,4 @@
-//! Waits for events from the daemon, for a signal, and for the end of the reader of our output.
+//! Waits for events from the daemon, for a signal, and for the reader of our output to close it.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -20,19 +20,19 @@ use crate::ui::{Out, Tone};
 
 pub use anyhook_socket::subscription::SubscriptionStart;
 
-/// How often a daemon that is away is looked for.
+/// How often a daemon that is gone is looked for.
 const TRY_EVERY: Duration = Duration::from_millis(100);
 
-/// What comes next.
+/// The result of a wait.
 #[derive(Debug)]
 pub enum WatchUpdate {
     /// An event.
     Told(Box<PublishedEvent>),
-    /// Nobody reads our output any more.
+    /// The reader has closed our output.
     Closed,
-    /// We are to end.
+    /// A signal asks us to end.
     Signal(i32),
-    /// Nothing happened for the time that was given.
+    /// Nothing happened within the given time.
     Quiet,
 }
 
@@ -43,14 +43,14 @@ enum WakeReason {
     Time,
 }
 
-/// The events.
+/// The source of events.
 pub struct EventSource {
     subscription: Subscription,
     signals: Vec<(i32, UnixStream)>,
 }
 
 impl EventSource {
-    /// Begins to follow; starts the daemon if it does not run.
+    /// Starts to follow; starts the daemon if it does not run.
     pub fn open(begin: SubscriptionStart, environment: &Environment) -> Result<Self, CommandError> {
         let client = connect(environment)?;
         let folder = folder(&environment.places)?;
@@ -118,10 +118,10 @@ impl EventSource {
         Ok(())
     }
 
-    /// Waits for the daemon, for a signal, for the end of whoever reads our output, or for a time.
+    /// Waits for the daemon, for a signal, for the reader of our output to close it, or for a time.
     fn wait(&self, limit: Option<Duration>) -> Result<WakeReason, CommandError> {
         let stdout = io::stdout();
-        // Nothing is asked for: that the other end is closed is always told.
+        // No events are requested: a closed other end is always reported.
         let mut all = vec![PollFd::new(&stdout, PollFlags::empty())];
         all.extend(self.signals.iter().map(|(_, ours)| PollFd::new(ours, PollFlags::IN)));
         let daemon = self.subscription.connection();
@@ -146,7 +146,7 @@ impl EventSource {
     }
 }
 
-/// Ends by the signal that came: whoever started us is to see that it was the signal.
+/// Ends by the signal that came, so that the parent process sees that it was the signal.
 pub fn end_by(signal: i32, out: &mut Out) -> Result<u8, CommandError> {
     out.flush()?;
     let _ = signal_hook::low_level::emulate_default_handler(signal);

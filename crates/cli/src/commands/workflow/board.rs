@@ -1,4 +1,4 @@
-//! The board: where every stage is, for a terminal.
+//! The workflow board: the status of every stage, for a terminal.
 
 use anyhook_model::report::workflow::{NextAgent, StageReport, WaitingApproval, WorkflowReport};
 use anyhook_workflow::opinion::lines;
@@ -35,7 +35,7 @@ pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> CommandRe
     hints(&report.hints, out)
 }
 
-/// Says what can be done next.
+/// Prints what can be done next.
 pub fn hints(hints: &[String], out: &mut Out) -> CommandResult {
     for hint in hints {
         out.hint(hint)?;
@@ -43,7 +43,7 @@ pub fn hints(hints: &[String], out: &mut Out) -> CommandResult {
     Ok(anyhook_model::exit_code::OK)
 }
 
-/// Says who works and who is asked.
+/// Prints who works and who is asked.
 pub fn steps(next: &[NextAgent], waits: &[WaitingApproval], out: &mut Out) -> CommandResult {
     for one in next {
         let what = match &one.reviewed_stage {
@@ -75,7 +75,7 @@ pub fn steps(next: &[NextAgent], waits: &[WaitingApproval], out: &mut Out) -> Co
     Ok(anyhook_model::exit_code::OK)
 }
 
-/// Shows a line for each stage, no wider than the terminal.
+/// Shows a line for each stage, at most as wide as the terminal.
 fn table(stages: &[StageReport], now: Timestamp, out: &mut Out) -> std::io::Result<()> {
     let column = |title: &str, cell: &dyn Fn(&StageReport) -> (Tone, String)| {
         Column::new(title, stages.iter().map(cell).collect::<Vec<_>>().into_iter())
@@ -99,7 +99,7 @@ fn table(stages: &[StageReport], now: Timestamp, out: &mut Out) -> std::io::Resu
     )
 }
 
-/// Returns the names of the artifacts that are there.
+/// Returns the names of the artifacts that exist.
 fn artifacts(stage: &StageReport) -> String {
     let made = stage.artifacts.iter().filter(|artifact| artifact.exists);
     let names = made.map(|artifact| {
@@ -109,7 +109,7 @@ fn artifacts(stage: &StageReport) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Those of a group stand side by side.
+/// Returns the name of a stage; those of a group are parallel and marked with a bar.
 fn name(stage: &StageReport) -> String {
     let bar = if stage.group.is_some() { "│ " } else { "" };
     format!("{bar}{}", stage.name)
@@ -142,7 +142,7 @@ fn mark(status: &str) -> &'static str {
     }
 }
 
-/// Returns what a status means.
+/// Returns the tone of a status.
 pub fn tone(status: &str) -> Tone {
     match status {
         "completed" => Tone::Good,

@@ -1,4 +1,5 @@
-//! `anyhook workflow check`: what is wrong with a definition, with line, column and a caret.
+//! `anyhook workflow check`: reports what is wrong with a definition, with line, column and a
+//! caret.
 
 use std::ops::Range;
 use std::path::Path;
@@ -67,10 +68,10 @@ pub fn run(
     Ok(if count == 0 { exit_code::OK } else { exit_code::PROBLEM })
 }
 
-/// Finds the schemas of the project's own that cannot be used: they are part of it.
+/// Finds the project's own schemas that cannot be used: they are part of the definition.
 fn schemas(written: &DefinitionText, environment: &Environment) -> Vec<Finding> {
     let project = written.project(environment.project_root(), caller(environment));
-    // Of a path that cannot be one it has been told.
+    // Invalid paths have been reported already.
     let is_told = |file: &SpannedName| {
         let place = Some(Range::from(&file.span));
         written.reading.findings.iter().any(|finding| finding.span == place)

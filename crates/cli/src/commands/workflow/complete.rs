@@ -1,4 +1,4 @@
-//! `anyhook workflow complete`: an agent's word that it is done, and what becomes of it.
+//! `anyhook workflow complete`: an agent reports that it is done, and its signal is processed.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::error::CommandError;
 use crate::ui::{Out, Tone};
 use crate::workflow;
 
-/// No signal is so large.
+/// No signal is larger than this.
 const LIMIT: u64 = 4 * 1024 * 1024;
 
 #[derive(Args)]
@@ -64,14 +64,14 @@ pub fn run(arguments: &CompleteArgs, environment: &Environment, out: &mut Out) -
     }
     out.gap()?;
     let mut report = report(&project, &state);
-    // Mostly it is an agent that reads this, and agents do not start other agents.
+    // Mostly an agent reads this, and agents do not start other agents.
     if state.status == WorkflowStatus::Running {
         report.hints.clear();
     }
     board::draw(&report, anyhook_engine::now(), out)
 }
 
-/// Takes in what the agent of an event has made; sends it back if that cannot be.
+/// Accepts what the agent of an event has produced; sends it back if that is not possible.
 fn of_event(environment: &Environment) -> CommandResult {
     let event = workflow::read_event()?;
     let Some((project, agent)) = workflow::concerned(&event, environment)? else {

@@ -68,14 +68,14 @@ pub fn run(arguments: &ContextArgs, environment: &Environment, out: &mut Out) ->
         return Ok(exit_code::OK);
     }
     let text = text_of(&given, arguments.part);
-    // What agents have written may not play with a terminal.
+    // Text that agents have written must not control the terminal.
     for line in text.lines() {
         out.text(&printable(line))?;
     }
     Ok(exit_code::OK)
 }
 
-/// Gives the agent of an event what it is to know. Whoever is none of the workflow gets nothing.
+/// Gives the agent of an event its context. An agent that is not part of the workflow gets nothing.
 fn give(part: Option<ContextPart>, environment: &Environment, out: &mut Out) -> CommandResult {
     let event = workflow::read_event()?;
     let (_, is_given) = workflow_agent();
@@ -89,7 +89,7 @@ fn give(part: Option<ContextPart>, environment: &Environment, out: &mut Out) -> 
     let is_open = machine::next(&project.definition, &state).iter().any(|one| one.agent == agent);
     let text = match Briefing::read(&project, &state, &agent) {
         Ok(given) if is_open => text_of(&given, part),
-        // Said once, whichever parts there are.
+        // Reported once, whichever parts there are.
         Ok(_) if part.is_none_or(|part| part == ContextPart::WorkflowState) => {
             not_your_turn(&state, &agent)
         }
@@ -106,7 +106,7 @@ fn text_of(briefing: &Briefing, part: Option<ContextPart>) -> String {
     part.map_or_else(|| briefing.text(), |part| briefing.part(part.into()))
 }
 
-/// Says that there is nothing for an agent to begin with now, so that it knows.
+/// Returns the notice for an agent that there is nothing to begin with now.
 fn not_now(trouble: &CommandError) -> String {
     format!("# You cannot start now\n{}", trouble.message())
 }

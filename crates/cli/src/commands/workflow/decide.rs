@@ -1,4 +1,4 @@
-//! `anyhook workflow approve` and `reject`: what a person says at a gate.
+//! `anyhook workflow approve` and `reject`: a person's answer at a gate.
 
 use anyhook_workflow::machine::{self, PersonDecision, WorkflowEffects};
 use anyhook_workflow::project::Project;
@@ -59,7 +59,7 @@ pub fn reject(arguments: &RejectArgs, environment: &Environment, out: &mut Out) 
         let has_bugs = state.stages.get(stage).is_some_and(|stage| stage.qa_verdict.is_some());
         match asks(state, stage) {
             Some(Asks::Choice) => machine::choose(definition, state, stage, Decision::Fix, choice),
-            // Bugs that block are not asked about: they can be mended, or the workflow ended.
+            // Blocking bugs are not asked about: they can be fixed, or the workflow ended.
             None if has_bugs => machine::choose(definition, state, stage, Decision::Fix, choice),
             _ => machine::reject(definition, state, stage, choice),
         }

@@ -1,11 +1,11 @@
-//! What `anyhook doctor` says of the project's workflow.
+//! The checks of `anyhook doctor` for the project's workflow.
 
 use anyhook_setup::doctor::SubjectFindings;
 
 use crate::environment::Environment;
 use crate::workflow;
 
-/// Looks at the project's workflow, if it has one.
+/// Checks the project's workflow, if it has one.
 pub fn look_at(environment: &Environment, ward: &mut SubjectFindings<'_>) {
     let state = workflow::find(environment).and_then(|project| match project.state()? {
         Some(_) => Ok(Some(project.begun()?)),

@@ -1,4 +1,4 @@
-//! `anyhook workflow graph`: the workflow as a picture.
+//! `anyhook workflow graph`: draws the workflow as a graph.
 
 use anyhook_model::exit_code;
 use anyhook_workflow::graph;

@@ -1,4 +1,4 @@
-//! `anyhook workflow history`: what happened.
+//! `anyhook workflow history`: lists what happened.
 
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{HistoryReport, WorkflowHistoryReport};

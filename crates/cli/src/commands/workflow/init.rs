@@ -1,4 +1,4 @@
-//! `anyhook workflow init`: begin, with files that people can change.
+//! `anyhook workflow init`: starts a workflow, with files that people can edit.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::runbooks::path_from;
 use crate::ui::{Out, Tone};
 use crate::workflow;
 
-/// What `git` need not know of `ARTIFACTS/system`.
+/// The files in `ARTIFACTS/system` that `git` ignores.
 const IGNORED: &str = ".workflow-*.lock\nworkflow-state.*.json\n";
 
 pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
@@ -24,7 +24,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResul
         "technology_stack": {},
     });
     let config = serde_json::to_string_pretty(&config).map_err(std::io::Error::from)? + "\n";
-    // What is there is looked at first: nothing is written beside something that cannot be used.
+    // Existing files are checked first: nothing is written next to something that cannot be used.
     let existing = workflow::find(environment)?;
     existing.config()?;
     if existing.state()?.is_some() {
@@ -41,7 +41,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResul
             out.line(&[(tone, word), (Tone::Plain, &path)])?;
         }
     }
-    // Locks and states of before are of this machine alone.
+    // Locks and previous states belong to this machine alone.
     write_new(&existing.system().join(".gitignore"), IGNORED)?;
     let project = workflow::find(environment)?;
     let (begun, is_new) = project.begin()?;
@@ -58,7 +58,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResul
     show(&project, &state, json, out)
 }
 
-/// Writes a file that is not there; tells whether it was not.
+/// Writes a file unless it exists; returns whether it was written.
 fn write_new(file: &Path, text: &str) -> Result<bool, CommandError> {
     if file.symlink_metadata().is_ok() {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! `anyhook workflow list`: every workflow of this user, over all projects.
+//! `anyhook workflow list`: lists every workflow of this user, over all projects.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResul
     Ok(exit_code::OK)
 }
 
-/// Returns where every workflow is, the one that changed last first.
+/// Returns the status of every workflow, the most recently changed first.
 fn listed(environment: &Environment, now: Timestamp) -> Vec<ListedWorkflow> {
     let all = registry::list(&caller(environment), now).into_iter();
     let mut listed: Vec<ListedWorkflow> = all.map(|one| report(one, environment)).collect();
@@ -100,7 +100,7 @@ fn report(listed: ListedEntry, environment: &Environment) -> ListedWorkflow {
     }
 }
 
-/// Says who has to do something.
+/// Returns who has to do something.
 fn waiting_for(project: &Project, state: &WorkflowState) -> Option<String> {
     if matches!(state.status, WorkflowStatus::Completed | WorkflowStatus::Aborted) {
         return None;
@@ -121,7 +121,7 @@ fn waiting_for(project: &Project, state: &WorkflowState) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-/// Returns since when a workflow is as it is: a person is asked since the stage was completed,
+/// Returns since when a workflow has its status: a person is asked since the stage was completed,
 /// whatever others have done meanwhile.
 fn since(state: &WorkflowState) -> Timestamp {
     let paused = state.paused_at.as_ref().and_then(|stage| state.stages.get(stage));

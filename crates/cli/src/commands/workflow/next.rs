@@ -1,4 +1,4 @@
-//! `anyhook workflow next`: who is to work now.
+//! `anyhook workflow next`: reports which agent works next.
 
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{NextAgent, WorkflowNextReport};
@@ -56,8 +56,8 @@ pub fn run(arguments: &NextArgs, environment: &Environment, out: &mut Out) -> Co
     board::hints(&hints(&project, &state), out)
 }
 
-/// Tells the main agent who comes next, so that it hands on the work. One that is itself an agent
-/// of the workflow hands nothing on.
+/// Tells the main agent which agent comes next, so that it delegates the work. An agent of the
+/// workflow itself delegates nothing.
 fn tell_orchestrator(
     review: Option<&str>,
     environment: &Environment,
@@ -90,7 +90,7 @@ fn tell_orchestrator(
 
 fn words(project: &Project, state: &WorkflowState, called: Option<&str>) -> String {
     let mut lines = vec![format!("The workflow `{}` is {}.", state.workflow, state.status.name())];
-    // Reviews have hooks of their own, which can be taken away.
+    // Reviews have hooks of their own, which can be removed.
     let stages = next(project, state).into_iter().filter(|one| one.reviewed_stage.is_none());
     lines.extend(stages.map(|one| format!("- {}", invitation(&one, called))));
     for waiting in waits(project, state) {
@@ -116,7 +116,7 @@ fn words(project: &Project, state: &WorkflowState, called: Option<&str>) -> Stri
     lines.join("\n")
 }
 
-/// Says whose turn it is. One that was just called may still be at work.
+/// Describes whose turn it is. An agent that was just called may still be working.
 fn invitation(one: &NextAgent, called: Option<&str>) -> String {
     let NextAgent { agent, stage, reviewed_stage, .. } = one;
     match reviewed_stage {

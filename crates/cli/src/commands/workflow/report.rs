@@ -1,4 +1,4 @@
-//! Where a workflow is, as it is printed.
+//! The status of a workflow, as it is printed.
 
 use anyhook_model::report::workflow::{
     ArtifactReport, NextAgent, ReviewReport, StageReport, WaitingApproval, WorkflowReport,
@@ -12,7 +12,7 @@ use anyhook_workflow::project::Project;
 use anyhook_workflow::state::WorkflowState;
 use anyhook_workflow::vocabulary::Asks;
 
-/// Returns where a workflow is.
+/// Returns the status of a workflow.
 pub fn report(project: &Project, state: &WorkflowState) -> WorkflowReport {
     let stages = project.definition.stages.iter();
     WorkflowReport {
@@ -78,7 +78,7 @@ fn of_stage(
     })
 }
 
-/// Returns who is to work now.
+/// Returns which agents work now.
 pub fn next(project: &Project, state: &WorkflowState) -> Vec<NextAgent> {
     let agents = machine::next(&project.definition, state).into_iter();
     agents
@@ -113,7 +113,7 @@ fn answers(stage: &str, asks: Asks) -> Vec<String> {
     let ways = next_actions::answers(stage, asks).into_iter();
     match asks {
         Asks::Approval => ways.map(|way| way.command).collect(),
-        // By the command alone nobody can tell what comes of it.
+        // The command alone does not show what follows from it.
         Asks::Choice => ways.map(|way| format!("{}  ({})", way.command, way.what)).collect(),
     }
 }

@@ -1,5 +1,5 @@
-//! `anyhook workflow reset`: a stage again, the state before, other rules, or all anew. What was
-//! there is kept.
+//! `anyhook workflow reset`: repeats a stage, restores the previous state, adopts changed rules, or
+//! starts over. The old state is kept.
 
 use anyhook_workflow::machine::{self, PersonDecision, WorkflowEffects};
 use anyhook_workflow::project::Project;

@@ -1,5 +1,5 @@
-//! `anyhook workflow run`: has every agent work whose turn it is, until a person is needed or all is
-//! done, and tells what happens.
+//! `anyhook workflow run`: starts every agent whose turn it is, until a person is needed or all is
+//! done, and reports progress.
 
 mod outcome;
 mod progress;
@@ -68,7 +68,7 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> Com
         flag::register(signal, Arc::clone(&interrupted))?;
     }
     let mut progress = WorkflowProgress::new(if arguments.json { &mut stderr } else { &mut *out });
-    // What the first step does is news.
+    // The effects of the first step are reported, too.
     progress.state(&state)?;
     let is_interrupted = || interrupted.load(Ordering::Relaxed);
     match supervisor.run(&mut progress, &is_interrupted)? {
@@ -81,12 +81,13 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> Com
     }
 }
 
-/// Returns the program of the first agent that is on this machine.
+/// Returns the program of the first agent that is installed on this machine.
 fn usual_program() -> Option<&'static str> {
     in_search_order().iter().find(|agent| program(agent).is_some()).map(|agent| agent.program)
 }
 
-/// Refuses an agent's own commands: its hooks would see nothing of what the daemon starts by them.
+/// Refuses commands that an agent gives: its hooks would see nothing of what the daemon starts with
+/// them.
 fn check_caller(
     arguments: &RunArgs,
     project: &Project,
@@ -111,7 +112,7 @@ fn check_caller(
     }
 }
 
-/// Prints who would be started.
+/// Prints which agents would be started.
 fn show(starter: Starter<'_>, state: &WorkflowState, json: bool, out: &mut Out) -> CommandResult {
     let next = machine::next(&starter.project.definition, state);
     let plans: Vec<PipelinePlan> =
@@ -140,7 +141,7 @@ fn show(starter: Starter<'_>, state: &WorkflowState, json: bool, out: &mut Out) 
     Ok(exit_code::OK)
 }
 
-/// Says what becomes of the agents when we are told to end.
+/// Prints what happens to the agents when we are told to end.
 fn leave(open: &[PipelineView], out: &mut Out) -> CommandResult {
     let word = if open.is_empty() { "no agent is working" } else { "the agents keep working" };
     out.line(&[(Tone::Warn, "interrupted"), (Tone::Plain, &format!(": {word}"))])?;

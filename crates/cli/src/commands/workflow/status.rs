@@ -1,4 +1,4 @@
-//! `anyhook workflow status`: the board.
+//! `anyhook workflow status`: prints the board.
 
 use anyhook_model::exit_code;
 use anyhook_workflow::briefing::NO_CONFIG;
@@ -19,7 +19,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResul
     show(&project, &state, json, out)
 }
 
-/// Says on standard error that agents are not told what the project says of itself.
+/// Warns on standard error that agents are not given the project's configuration.
 pub fn warn_of_config(project: &Project) -> std::io::Result<()> {
     if project.root.join(CONFIG).symlink_metadata().is_err() {
         Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, NO_CONFIG)])?;
@@ -27,7 +27,7 @@ pub fn warn_of_config(project: &Project) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Prints where a workflow is.
+/// Prints the status of a workflow.
 pub fn show(project: &Project, state: &WorkflowState, json: bool, out: &mut Out) -> CommandResult {
     let report = report(project, state);
     if json {

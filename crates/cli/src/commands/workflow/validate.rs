@@ -1,4 +1,4 @@
-//! `anyhook workflow validate`: what is wrong with artifacts, place by place.
+//! `anyhook workflow validate`: reports what is wrong with artifacts, with positions.
 
 use std::path::PathBuf;
 
@@ -86,7 +86,7 @@ fn show(files: &[ValidatedFile], out: &mut Out) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Returns the paths of all artifacts that are there, below the project.
+/// Returns the paths of all existing artifacts, relative to the project.
 fn all(project: &Project) -> Result<Vec<String>, CommandError> {
     let paths = project.artifact_paths();
     if paths.is_empty() {
@@ -104,7 +104,7 @@ fn look(project: &Project, path: &str) -> Result<ValidatedFile, CommandError> {
     Ok(ValidatedFile { path: path.to_owned(), schema, valid: faults.is_empty(), faults })
 }
 
-/// Looks at what the agent of an event would hand in; sends it back if that cannot be.
+/// Checks what the agent of an event would hand in; sends it back if that is not valid.
 fn of_event(part: Option<HandedPart>, environment: &Environment) -> CommandResult {
     let event = workflow::read_event()?;
     let Some((project, agent)) = workflow::concerned(&event, environment)? else {
@@ -113,7 +113,7 @@ fn of_event(part: Option<HandedPart>, environment: &Environment) -> CommandResul
     let Err(error) = project.check_submission_of(&agent) else { return Ok(exit_code::OK) };
     let is_of_artifacts = match &error {
         WorkflowError::Refused(refusal) => refusal.is_about_artifacts(),
-        // Said once, whichever parts there are.
+        // Reported once, whichever parts there are.
         WorkflowError::NoSignal { .. } => false,
         _ => return Err(error.into()),
     };

@@ -231,7 +231,7 @@ fn a_long_downtime_is_told_by_later_commands_too() {
     wait_until("it to answer", || environment.run(&["daemon", "status"]).code == 0);
     for command in [&["agent", "list"][..], &["pipeline", "list", "--json"]] {
         let ran = environment.run(command);
-        assert!(ran.stderr.contains(" (1h; killed or crashed)"), "{ran:?}");
+        assert!(ran.stderr.contains(" (60m; killed or crashed)"), "{ran:?}");
         assert!(ran.stderr.ends_with(": restarted by an agent's event\n"), "{ran:?}");
     }
 }

@@ -372,7 +372,7 @@ fn a_decision_can_be_claimed() {
     let waits = hook(&environment, "claude-code", &permission(&environment, "ls"));
     let id = asked(&environment);
     let claimed = as_person(&environment, "ann", &["decision", "claim", &id[..4]]);
-    assert_eq!((claimed.code, claimed.stdout), (0, format!("{id} is yours\n")));
+    assert_eq!((claimed.code, claimed.stdout), (0, format!("{id} claimed by ann\n")));
     // It is stored.
     environment.kill_daemon();
     environment.run(&["daemon", "start"]);
@@ -380,8 +380,8 @@ fn a_decision_can_be_claimed() {
     assert!(listed.stdout.contains("ann claimed it: 1 allow, 2 deny"), "{listed:?}");
     let shown = environment.run(&["decision", "show", &id]);
     assert!(shown.stdout.contains("claimed    by ann, "), "{shown:?}");
-    let released = environment.run(&["decision", "release", &id]);
-    assert_eq!((released.code, released.stdout), (0, format!("{id} is released\n")));
+    let released = as_person(&environment, "ann", &["decision", "release", &id]);
+    assert_eq!((released.code, released.stdout), (0, format!("{id} released by ann\n")));
     assert_eq!(environment.run(&["decision", "release", &id]).code, 1);
     environment.run(&["decision", "claim", &id, "--by", "cleo"]);
     // Somebody else may still answer, by the name of the agent, too.

@@ -93,7 +93,7 @@ fn all() {
     decisions                Decisions
     devops-output            Deployment report
     doctor                   Diagnosis
-    emit                     What was told of an agent
+    emit                     What was reported about an agent
     event                    An event
     front-matter             The front matter of a HOOK.md
     frontend-output          Frontend implementation report

@@ -86,12 +86,12 @@ fn a_line_for_each_agent_and_file() {
     Claude Code  would be uninstalled
       would be restored exactly: ~/.claude/settings.json
     Codex  would be uninstalled
-      would be removed, as before: ~/.codex/config.toml
-      would be removed, as before: ~/.codex/hooks.json
+      would be removed (it was created by the install): ~/.codex/config.toml
+      would be removed (it was created by the install): ~/.codex/hooks.json
     Gemini CLI  would be uninstalled
       edited since install, so it would not be identical: ~/.gemini/settings.json
     OpenCode  would be uninstalled
-      would be removed, as before: ~/.config/opencode/plugins/anyhook.js
+      would be removed (it was created by the install): ~/.config/opencode/plugins/anyhook.js
     nothing was changed; --diff shows every line
     ");
     assert_eq!(files(&environment), before);
@@ -101,17 +101,17 @@ fn a_line_for_each_agent_and_file() {
     Claude Code  uninstalled
       restored exactly: ~/.claude/settings.json
     Codex  uninstalled
-      removed, as before: ~/.codex/config.toml
-      removed, as before: ~/.codex/hooks.json
+      removed (it was created by the install): ~/.codex/config.toml
+      removed (it was created by the install): ~/.codex/hooks.json
     Gemini CLI  uninstalled
       edited since install, so not identical: ~/.gemini/settings.json
     OpenCode  uninstalled
-      removed, as before: ~/.config/opencode/plugins/anyhook.js
+      removed (it was created by the install): ~/.config/opencode/plugins/anyhook.js
     ");
     assert_run!(environment, anyhook(&environment, &["uninstall", "--project"]), @"
     exit code: 0
     ----- stdout -----
-    nothing to uninstall: no agent calls anyhook by the project's settings
+    nothing to uninstall: anyhook is not in any agent's project settings
     ");
 }
 
@@ -238,7 +238,7 @@ fn no_agent() {
     assert_run!(environment, anyhook(&environment, &["uninstall"]), @"
     exit code: 0
     ----- stdout -----
-    nothing to uninstall: no agent calls anyhook by the user's settings
+    nothing to uninstall: anyhook is not in any agent's user settings
     ");
 }
 

@@ -1,4 +1,4 @@
-//! What a build without the feature `desktop` does: it says so in the notice's outcome.
+//! Desktop notifications in a build without the feature `desktop`: reports that in the outcome.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use anyhook_model::notice::{Channel, DeliveryResult};
 #[derive(Debug)]
 pub enum DesktopNotification {}
 
-/// Returns that this build cannot show the notice.
+/// Reports that this build cannot show the notice.
 #[expect(clippy::unused_async, reason = "the same signature as with the feature")]
 pub async fn show(
     _address: Option<&str>,
@@ -23,13 +23,13 @@ pub async fn show(
 }
 
 impl DesktopNotification {
-    /// Waits for the button that is pressed.
+    /// Waits for a button to be pressed.
     #[expect(clippy::unused_async, reason = "the same signature as with the feature")]
     pub async fn answer(&mut self, _notice: &Notice) -> Option<u32> {
         match *self {}
     }
 
-    /// Shows that an answer did not get through.
+    /// Shows that an answer could not be delivered.
     #[expect(clippy::unused_async, reason = "the same signature as with the feature")]
     pub async fn complain(&self, _why: &str) {
         match *self {}

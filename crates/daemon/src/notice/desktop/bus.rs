@@ -1,4 +1,4 @@
-//! Notifications over D-Bus: `org.freedesktop.Notifications` on the session's bus.
+//! Desktop notifications over D-Bus: `org.freedesktop.Notifications` on the session bus.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -17,7 +17,7 @@ use crate::notice::text;
 
 const NAME: &str = "org.freedesktop.Notifications";
 const PATH: &str = "/org/freedesktop/Notifications";
-/// An answer without a deadline is waited for no longer than this.
+/// The longest wait for an answer without a deadline.
 const ANSWER_WITHIN: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// A notification that is shown.
@@ -60,7 +60,7 @@ async fn connect(address: &str) -> Result<Connection, DeliveryResult> {
     })
 }
 
-/// Says what it means that the bus or the desktop answers this.
+/// Maps an error of the bus or the desktop to a delivery result.
 fn outcome(error: &zbus::Error) -> DeliveryResult {
     let is_absent = matches!(error, zbus::Error::FDO(error)
         if matches!(**error, fdo::Error::ServiceUnknown(_) | fdo::Error::NameHasNoOwner(_)));
@@ -79,7 +79,7 @@ fn failed(error: &zbus::Error) -> DeliveryResult {
 
 impl DesktopNotification {
     async fn new(connection: &Connection, notice: &Notice) -> zbus::Result<Self> {
-        // Of signals, the proxy lets those through that come from the desktop itself.
+        // The proxy only lets signals through that come from the desktop itself.
         let proxy = Proxy::new_owned(connection.clone(), NAME, PATH, NAME).await?;
         let capabilities: Vec<String> = proxy.call("GetCapabilities", &()).await?;
         let can = |what: &str| capabilities.iter().any(|known| known == what);
@@ -111,19 +111,20 @@ impl DesktopNotification {
         self.proxy.call("Notify", &arguments).await
     }
 
-    /// Waits for the button that is pressed. None if there are no buttons, if the notification is
-    /// closed, or if nobody waits for the answer any more: then it is taken away.
+    /// Waits for a button to be pressed. Returns `None` if there are no buttons, if the
+    /// notification is closed, or if the answer is no longer needed: then the notification is
+    /// removed.
     pub async fn answer(&mut self, notice: &Notice) -> Option<u32> {
         if !self.has_buttons {
             return None;
         }
         let limit = notice.until.map_or(ANSWER_WITHIN, left).min(ANSWER_WITHIN);
         let Ok(pressed) = tokio::time::timeout(limit, self.pressed()).await else {
-            // Best effort: what cannot be answered should not ask.
+            // Best effort: a notification that can no longer be answered should not ask.
             let _: zbus::Result<()> = self.proxy.call("CloseNotification", &self.number).await;
             return None;
         };
-        // Only what we offered counts, whatever the desktop says.
+        // Only what we offered is accepted, whatever the desktop says.
         notice
             .options
             .iter()
@@ -131,7 +132,7 @@ impl DesktopNotification {
             .find(|number| pressed.as_deref() == Some(number.to_string().as_str()))
     }
 
-    /// Shows that an answer did not get through: whoever pressed a button relies on it.
+    /// Shows that an answer could not be delivered: the person who pressed a button relies on it.
     pub async fn complain(&self, why: &str) {
         let why = text::line(why, text::TITLE);
         let _ = self.notify("anyhook: your answer was not delivered", &why, &[], 1, -1).await;
@@ -162,7 +163,7 @@ impl DesktopNotification {
     }
 }
 
-/// Returns how urgent such a notice is: 2 stays until it is seen to.
+/// Returns the urgency of such a notice: 2 stays until it is dismissed.
 fn urgency(kind: NoticeKind) -> u8 {
     match kind {
         NoticeKind::Decision | NoticeKind::Prompt | NoticeKind::Alarm => 2,

@@ -1,10 +1,10 @@
-//! A notification on the desktop. Where the desktop has buttons, a person can answer with them.
+//! Notifications on the desktop. Where the desktop supports buttons, a person can answer with them.
 //!
 //! We do not call `gdbus`, which would put an agent's text into a language of its own, nor
 //! `notify-send`, which is often missing or too old for buttons.
 //!
-//! `bus` speaks D-Bus. That takes a large dependency, so it is the feature `desktop`; `absent`
-//! is what a build without it says.
+//! `bus` speaks D-Bus. That requires a large dependency, so it is behind the feature `desktop`;
+//! `absent` replaces it in a build without it.
 
 #[cfg(not(feature = "desktop"))]
 mod absent;

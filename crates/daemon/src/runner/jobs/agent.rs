@@ -1,4 +1,4 @@
-//! An agent of a step: started in a session, waited for, ended.
+//! Runs the agent of a step: started in a session, waited for, ended.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,12 +20,12 @@ use crate::launch::{self, LaunchAdditions, LaunchWarning};
 use crate::session::Session;
 use crate::task::{self, Task, TaskStatus};
 
-/// So often an agent is started again at once.
+/// How often an agent is restarted without a pause.
 const QUICK_LIVES: u32 = 3;
 /// In seconds.
 const LONGEST_PAUSE: u64 = 30;
 
-/// What an agent that is taken up again is told, if nobody says anything else.
+/// The prompt of an agent that is resumed, if none is given.
 const GO_ON: &str = "Continue where you left off.";
 
 impl JobRunner {
@@ -44,7 +44,8 @@ impl JobRunner {
                 Ok((warning, to_type)) => self.tell_started(context, warning, to_type),
                 Err(why) => return JobResult::Failed { why },
             },
-            // It was begun, and whoever began it was killed before it could say so.
+            // It was started, but the daemon that started it was killed before it could record
+            // that.
             Ok(_) if context.session != Some(context.job.number) => {
                 self.tell_started(context, None, None);
             }
@@ -118,7 +119,7 @@ impl JobRunner {
         serde_json::from_slice(&bytes).map_err(|error| format!("`{}`: {error}", file.display()))
     }
 
-    /// Ends an agent in the background, and answers the client that asked for it.
+    /// Kills an agent in the background, and answers the client that requested it.
     pub fn kill(&self, job: &JobId, answer: oneshot::Sender<Response>) {
         let session = self.session(job);
         thread::spawn(move || {
@@ -131,16 +132,16 @@ impl JobRunner {
     }
 }
 
-/// Returns how long to wait before an agent is started that has died again and again.
+/// Returns how long to wait before restarting an agent that has died repeatedly.
 fn pause(work: &JobWork) -> Duration {
     let JobWork::Agent { life, .. } = work else { return Duration::ZERO };
     Duration::from_secs(u64::from(life.saturating_sub(QUICK_LIVES)).min(LONGEST_PAUSE))
 }
 
-/// Returns what an agent is told to do when it is started.
+/// Returns the prompt that an agent is started with.
 fn prompt(context: &JobContext, plan: &AgentPlan) -> Option<String> {
     let JobWork::Agent { message, append, .. } = &context.job.work else { return None };
-    // What it was told at first it still knows.
+    // It still knows its first prompt.
     let own = if context.resume.is_some() { Some(GO_ON) } else { plan.prompt.as_deref() };
     match (own, message) {
         (own, None) => own.map(str::to_owned),

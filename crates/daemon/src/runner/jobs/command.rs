@@ -1,4 +1,4 @@
-//! Jobs that are a command: steps, gates, and the workspace.
+//! Runs jobs that are a command: steps, gates, and the workspace.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::JobRunner;
 use crate::launch;
 use crate::task::{self, TASK_VERSION, Task, TaskStatus};
 
-/// So much of the end of what a command printed is stored and told.
+/// How many bytes of the end of a command's output are stored and reported.
 const OUTPUT: usize = 4_096;
 
 impl JobRunner {
@@ -52,7 +52,7 @@ impl JobRunner {
         let text = match context.plan.workspace.kind {
             WorkspaceKind::None => return JobResult::Done { note: None },
             WorkspaceKind::Folder => r#"rm -rf -- "$ROOT""#,
-            // Refuses if something in it is not committed.
+            // Fails if the worktree has uncommitted changes.
             WorkspaceKind::Worktree => r#"git -C "$PROJECT" worktree remove -- "$ROOT""#,
         };
         done_if_it_went_well(self.run_in_project(context, text))
@@ -76,7 +76,7 @@ impl JobRunner {
         self.run_task(context, &self.task(context, text, values, cwd))
     }
 
-    /// Makes a task with the variables that all commands of a pipeline get.
+    /// Creates a task with the variables that all commands of a pipeline get.
     pub(super) fn task(
         &self,
         context: &JobContext,
@@ -106,7 +106,7 @@ impl JobRunner {
         }
     }
 
-    /// Runs a task, unless it was begun before, and waits for its end.
+    /// Runs a task, unless it was already started, and waits for its end.
     fn run_task(&self, context: &JobContext, task: &Task) -> JobResult {
         let folder = self.folders().job(&context.id());
         let begun = match task::status(&folder) {
@@ -124,13 +124,13 @@ impl JobRunner {
         result
     }
 
-    /// Ends a job and all that it has started.
+    /// Ends a job and all processes that it has started.
     pub(super) fn end(&self, context: &JobContext) -> JobResult {
         let Some(job) = &context.ends else { return JobResult::Done { note: None } };
         let id = JobId { number: job.number, ..context.id() };
         let folder = self.folders().job(&id);
         let has_session = matches!(job.work, JobWork::Agent { .. }) && context.session.is_some();
-        // However its session is, its keeper hears.
+        // Whatever the state of its session, its supervisor is told.
         if !(has_session && self.session(&id).end().is_ok())
             && let Err(error) = task::stop(&folder)
         {
@@ -143,29 +143,30 @@ impl JobRunner {
     }
 }
 
-/// Removes what a command was given, once it is over: it may hold secrets.
+/// Removes a command's parameters once it is over: they may contain secrets.
 pub(super) fn forget_values(folder: &Path) {
-    // What cannot be removed is for us alone, and goes with the pipeline.
+    // If it cannot be removed, only the current user can read it, and it is removed with the
+    // pipeline.
     let _ = std::fs::remove_file(folder.join("task.json"));
     let _ = launch::forget(&folder.join("settings"));
 }
 
-/// Returns what a task came to.
+/// Returns the result of a task.
 pub(super) fn result(folder: &Path, status: &TaskStatus) -> JobResult {
     match status {
-        // Somebody ended it from outside, and it may have got anywhere.
+        // It was killed from outside, and may have done any part of its work.
         TaskStatus::Ended(ended) if ended.killed => JobResult::InDoubt,
         TaskStatus::Ended(ended) => match &ended.why {
             Some(why) => JobResult::Failed { why: why.clone() },
             None => JobResult::Exited {
                 code: ended.code,
                 timed_out: ended.timed_out,
-                // What cannot be read is not there to be told.
+                // Output that cannot be read is not reported.
                 output: task::output_end(folder, OUTPUT).unwrap_or_default(),
             },
         },
         TaskStatus::InDoubt => {
-            // Whoever decides to do it again must not have it run twice at once.
+            // If a person decides to run it again, it must not run twice at the same time.
             match task::end_leftovers(folder) {
                 Ok(true) => {}
                 Ok(false) => tracing::warn!("parts of `{}` may still be running", folder.display()),

@@ -1,4 +1,4 @@
-//! Where a pipeline's things are: its environment, and a folder for every job.
+//! The folders of pipelines: their environment, and a folder for every job.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ pub struct PipelineFolders {
 }
 
 impl PipelineFolders {
-    /// Names them in a state folder. Nothing is made yet.
+    /// Names them inside a state folder. Does not create anything.
     pub fn in_state_dir(state: &Path) -> Self {
         Self { path: StateDir::new(state).pipelines() }
     }
@@ -36,8 +36,8 @@ impl PipelineFolders {
         self.of(pipeline).join("environment.json")
     }
 
-    /// Writes the environment, for us alone: it may hold secrets. So it is not part of the plan:
-    /// the store keeps what happened for long.
+    /// Writes the environment, readable only by the current user: it may contain secrets. So it is
+    /// not part of the plan: the store keeps its entries for a long time.
     pub fn write_environment(
         &self,
         pipeline: &RecordId,
@@ -49,13 +49,13 @@ impl PipelineFolders {
         AtomicFile::new(&file).synced(true).replace_in(&bytes, || create_private_dir(&folder))
     }
 
-    /// Forgets the environment of a pipeline that is over.
+    /// Deletes the environment of a pipeline that is over.
     pub fn forget_environment(&self, pipeline: &RecordId) {
-        // That it is gone already is as good.
+        // It is fine if it is already gone.
         let _ = fs::remove_file(self.environment(pipeline));
     }
 
-    /// Removes the folders of pipelines that nobody remembers.
+    /// Removes the folders of pipelines that are no longer known.
     pub fn forget(&self, is_known: impl Fn(&RecordId) -> bool) {
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let id = RecordId::from_text(entry.file_name().to_string_lossy());

@@ -1,4 +1,4 @@
-//! Looks at an agent's screen for dialogs that no hook tells of, such as whether a folder is to be
+//! Watches an agent's screen for dialogs that no hook reports, such as whether a folder is to be
 //! trusted.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -17,20 +17,20 @@ use super::JobRunner;
 use crate::core::CoreMessage;
 use crate::session::Session;
 
-/// How long it is between two looks.
+/// The interval between two reads of the screen.
 const LOOK_EVERY: Duration = Duration::from_millis(700);
 
-/// After so many looks without it a dialog is gone.
+/// After this many reads without it, a dialog is gone.
 const GONE_LOOKS: u32 = 2;
 
-/// Looks at a screen until it is told to end.
+/// Watches a screen until it is told to end.
 #[derive(Debug)]
 pub(super) struct ScreenWatch {
     thread: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl ScreenWatch {
-    /// Begins to look.
+    /// Starts watching.
     pub(super) fn begin(
         runner: &JobRunner,
         agent: &str,
@@ -60,7 +60,7 @@ impl ScreenWatch {
         Self { thread: thread.ok().map(|thread| (end, thread)) }
     }
 
-    /// Ends looking.
+    /// Stops watching.
     pub(super) fn end(self) {
         if let Some((end, thread)) = self.thread {
             drop(end);
@@ -75,14 +75,14 @@ struct ScreenPoller {
     session: Session,
     /// The dialog that was last seen, and when.
     shown: Option<(Dialog, Timestamp)>,
-    /// How many looks have not seen it since.
+    /// How many reads in a row have not seen it.
     looks_without: u32,
 }
 
 impl ScreenPoller {
     fn look(&mut self, messages: &mpsc::Sender<CoreMessage>) {
         let Some(host) = self.host else { return };
-        // What the agent tells of itself from here on is newer than what is seen.
+        // What the agent itself reports from here on is newer than what is on the screen.
         let at = anyhook_engine::now();
         let Ok(screen) = self.session.coloured() else { return };
         let dialog = host.dialog(&screen);
@@ -96,15 +96,15 @@ impl ScreenPoller {
             _ => {}
         }
         if dialog.is_none() {
-            // One that is drawn anew may be gone for a look.
+            // A dialog that is being redrawn may be missing for one read.
             self.looks_without += 1;
             if self.looks_without < GONE_LOOKS {
                 return;
             }
         }
         self.looks_without = 0;
-        // Between one dialog and the next the agent went on, whoever answered the first.
-        // Of dialogs that hooks tell of, these also tell when one of several was answered.
+        // Between one dialog and the next the agent continued, no matter who answered the first.
+        // For dialogs that hooks report, hooks also report when one of several was answered.
         if let Some((shown, seen)) = &self.shown
             && !(shown.is_told && dialog.as_ref().is_some_and(|next| next.is_told))
         {
@@ -131,6 +131,6 @@ impl ScreenPoller {
 }
 
 fn tell(messages: &mpsc::Sender<CoreMessage>, event: BusEvent) {
-    // A loop that has ended needs to know nothing.
+    // A loop that has ended does not need to know.
     let _ = messages.blocking_send(CoreMessage::Screen(Box::new(event)));
 }

@@ -1,4 +1,4 @@
-//! What is typed into an agent's session: only when it rests, and only where it is meant to go.
+//! Types into an agent's session: only when it is idle, and only where the input is meant to go.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -17,23 +17,23 @@ use super::{JobRunner, KeysTarget};
 use crate::core::{CoreMessage, refusal};
 use crate::session::{Session, SessionError};
 
-/// A program may take so long to show what was typed, or to heed an answer.
+/// How long a program may take to show what was typed, or to react to an answer.
 const LIMIT: Duration = Duration::from_secs(10);
-/// How long it is between two looks at a dialog that is answered.
+/// The interval between two reads of a dialog that is being answered.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// An agent may take so long until it can be typed to.
+/// How long an agent may take until it accepts input.
 const READY_LIMIT: Duration = Duration::from_secs(60);
-/// So many looks in a row see the same screen then.
+/// It is ready when this many consecutive reads return the same screen.
 const READY_LOOKS: u32 = 4;
-/// How long it is between two of them.
+/// The interval between two of these reads.
 const READY_LOOK_EVERY: Duration = Duration::from_millis(250);
-/// A key that was not heeded is pressed again after so long: dialogs may ignore what comes right
-/// after they appear.
+/// A key without effect is pressed again after this time: dialogs may ignore input right after they
+/// appear.
 const PRESS_AGAIN: Duration = Duration::from_millis(400);
-/// After so many looks without it a dialog is gone.
+/// After this many reads without it, a dialog is gone.
 const GONE_LOOKS: u32 = 3;
 
-/// Whoever types has the keyboard alone: two texts must not mix.
+/// Held while typing: two inputs must not be interleaved.
 static KEYBOARD: Mutex<()> = Mutex::new(());
 
 /// A session that is typed into, and whose dialogs are known.
@@ -43,14 +43,14 @@ struct DialogSession<'desk> {
 }
 
 impl DialogSession<'_> {
-    /// Tells whether the screen shows a dialog, which would take a text for its answer.
+    /// Returns whether the screen shows a dialog, which would take a text for its answer.
     fn shows_dialog(&self) -> Result<bool, SessionError> {
         let Some(host) = self.host.and_then(anyhook_hosts::find) else { return Ok(false) };
         Ok(host.dialog(&self.session.coloured()?).is_some())
     }
 
-    /// Types a line, if no dialog is in the way; `store` has it stored before it is typed, or says
-    /// why it must not be. So what the agent does about it comes later in the log.
+    /// Types a line, unless a dialog is open; `store` records it before it is typed, or returns why
+    /// it must not be. So the agent's reaction comes later in the log.
     fn type_line(
         &self,
         text: &str,
@@ -62,7 +62,7 @@ impl DialogSession<'_> {
             return Err(obsolete());
         }
         store().map_err(SendKeysError::Obsolete)?;
-        // What appears meanwhile would take Enter for its answer.
+        // A dialog that appears in the meantime would take Enter for its answer.
         let may_enter = || !self.shows_dialog().unwrap_or(true);
         match self.session.type_line_if(text, LIMIT, may_enter) {
             Ok(true) => Ok(()),
@@ -72,12 +72,12 @@ impl DialogSession<'_> {
     }
 }
 
-/// What a person chose in the place of a dialog.
+/// What a person chose instead of answering the dialog on the screen.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum DialogChoice<'choice> {
-    /// What says yes.
+    /// The option that allows.
     Allow,
-    /// What says no.
+    /// The option that denies.
     Deny,
     /// An option of a question.
     Option(&'choice str),
@@ -91,9 +91,9 @@ impl DialogChoice<'_> {
 
 /// Why nothing was typed.
 enum SendKeysError {
-    /// It must not be any more.
+    /// It is no longer applicable.
     Obsolete(String),
-    /// It could not be.
+    /// It failed.
     Failed(String),
 }
 
@@ -113,7 +113,7 @@ fn result(typed: Result<(), SendKeysError>) -> JobResult {
 }
 
 impl JobRunner {
-    /// Types a message, if the agent still is idle.
+    /// Types a message, if the agent is still idle.
     pub(super) fn nudge(&self, context: &JobContext, rest: u64, message: &str) -> JobResult {
         let (Some(session), Some(agent)) = (self.session_of(context), &context.agent) else {
             return failed("the agent has no session");
@@ -123,8 +123,8 @@ impl JobRunner {
         result(desk.type_line(message, || self.tell_of_input(agent.clone(), Some(into))))
     }
 
-    /// Types the prompt of an agent that does not take it on its command line, when its screen has
-    /// come to rest and shows no dialog.
+    /// Types the prompt of an agent that does not take it on its command line, once its screen has
+    /// settled and shows no dialog.
     pub(super) fn type_prompt(&self, context: &JobContext, message: &str) -> JobResult {
         let (Some(session), Some(agent)) = (self.session_of(context), &context.agent) else {
             return failed("the agent has no session");
@@ -150,8 +150,8 @@ impl JobRunner {
         result(desk.type_line(message, || self.tell_of_input(agent.clone(), None)))
     }
 
-    /// Has it stored that an agent is told something, before it is: what the agent does then comes
-    /// after it. With a rest, only if the agent still is at it.
+    /// Has the loop store that an agent is sent input, before it is: so the agent's reaction comes
+    /// after it. With a rest, only if the agent is still at it.
     fn tell_of_input(&self, agent: String, into: Option<KeysTarget>) -> Result<(), String> {
         let (answer, answered) = oneshot::channel();
         let ends = || "the daemon is stopping".to_owned();
@@ -161,8 +161,8 @@ impl JobRunner {
         answered.blocking_recv().map_err(|_| ends())?
     }
 
-    /// Answers the dialog on the screen, if the agent still is at it and it is what the person was
-    /// asked about.
+    /// Answers the dialog on the screen, if the agent is still at it and it is the one the person
+    /// was asked about.
     pub(super) fn answer(
         &self,
         context: &JobContext,
@@ -181,14 +181,14 @@ impl JobRunner {
             return obsolete;
         }
         let mut pacer = KeyPacer::new(PRESS_AGAIN);
-        // One that is drawn anew may be gone for a look.
+        // A dialog that is being redrawn may be missing for one read.
         let mut looks_without = 0;
         let answered = poll_until(Instant::now() + LIMIT, LOOK_EVERY, || {
             let dialog = match session.coloured() {
                 Ok(screen) => host.dialog(&screen),
                 Err(error) => return Some(JobResult::Failed { why: error.to_string() }),
             };
-            // Hooks and screens have words of their own for the same call.
+            // Hooks and screens use different words for the same call.
             let dialog =
                 dialog.filter(|dialog| about.is_none_or(|about| dialog.is_about(about, prompt)));
             looks_without = if dialog.is_none() { looks_without + 1 } else { 0 };
@@ -206,10 +206,10 @@ impl JobRunner {
                     "only a person can answer this dialog, in the agent's session",
                 ));
             };
-            // One key at a time: the next is counted from where the mark is then.
+            // One key at a time: the next is computed from the new position of the selection.
             let is_first = !pacer.has_pressed();
             if pacer.may_press(&dialog, Instant::now()) {
-                // Once it went on, a dialog with the same words is another.
+                // Once the agent has continued, a dialog with the same words is another one.
                 if !is_first && self.still_at_prompt(context, rest).is_err() {
                     return Some(JobResult::Done { note: None });
                 }
@@ -232,7 +232,7 @@ impl JobRunner {
         Some(self.session(&JobId { number: context.session?, ..context.id() }))
     }
 
-    /// Types something in the background, and answers the client that asked for it; with force,
+    /// Types something in the background, and answers the client that requested it; with force,
     /// even into a dialog.
     pub fn type_to(
         &self,
@@ -253,7 +253,7 @@ impl JobRunner {
                     Response::Refused(refusal(RefusalCode::NotNow, &why))
                 }
             };
-            // A client that is gone needs no answer.
+            // A client that has disconnected needs no answer.
             let _ = answer.send(response);
         });
     }

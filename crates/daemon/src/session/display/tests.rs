@@ -98,7 +98,7 @@ fn a_size_is_never_none() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whoever is shown one screen after the other sees what is there.
+    /// A client that is shown one screen after the other sees the current content.
     #[test]
     fn what_is_shown_is_what_is_there(
         pieces in proptest::collection::vec("([a-zä世 ]{0,12}|\r\n|\u{1b}\\[[1-6];[1-9]H|\u{1b}\\[[0-7]m|\u{1b}\\[[JKLM]|\u{1b}\\[\\?(1049|25|1000|2004)[hl]){0,12}", 1..6),

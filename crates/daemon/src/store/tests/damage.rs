@@ -1,4 +1,4 @@
-//! Bytes cut off, bytes changed, files missing.
+//! Tests with truncated files, changed bytes and missing files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn fill(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 fn open(folder: &Path) -> Result<RecoveredStore, StoreError> {
     let (mut store, recovered) = Store::open(folder, LARGE)?;
-    // It can be used, and holds what it should afterwards.
+    // It can be used, and then contains what it should.
     let last = store.last();
     store.append(&entries(last + 1, last + 2)).unwrap();
     drop(store);
@@ -39,7 +39,7 @@ fn breaks(bytes: &[u8]) -> usize {
     bytes.split(|byte| *byte == b'\n').count() - 1
 }
 
-/// Returns how many bytes were moved aside.
+/// Returns how many bytes were moved away.
 fn aside(folder: &Path) -> usize {
     let is_aside =
         |path: &Path| path.file_name().unwrap().to_str().unwrap().starts_with("damaged-");
@@ -64,12 +64,12 @@ fn an_end_that_is_cut_off_anywhere_loses_what_is_cut_off() {
     }
 }
 
-/// What may be lost when one byte of a file is not what was written:
+/// What may be lost when one byte of a file is changed:
 ///
 /// - a snapshot: nothing; the log since the older one is there;
-/// - the segment before the snapshot: it is refused, and nothing is lost by repairing;
-/// - the last segment before its last append: it is refused, and all before that entry survives the
-///   repair;
+/// - the segment before the snapshot: it is an error, and nothing is lost by repairing;
+/// - the last segment before its last append: it is an error, and everything before that entry
+///   survives the repair;
 /// - the last append: it is cut off from that entry on.
 #[test]
 fn a_changed_byte_anywhere_is_noticed() {
@@ -135,7 +135,7 @@ fn an_end_that_did_not_get_written_over_what_was_ahead() {
         let mut filled = bytes[..length].to_vec();
         filled.resize(bytes.len() + 500, b'\n');
         fs::write(path, &filled).unwrap();
-        // A line that lacks nothing but its end has got one.
+        // A line that lacked nothing but its line break has got one.
         let is_whole = length < bytes.len() && bytes[length] == b'\n';
         let lines = breaks(&bytes[..length]);
         let lines = (lines + usize::from(is_whole)) as u64;
@@ -183,7 +183,7 @@ fn whole_lines_missing_in_the_middle_are_noticed() {
     assert!(error.ends_with("found entry 10 where 9 was expected"), "{error}");
 }
 
-/// A header was on the disk before any entry: a bad one is no torn end, however few entries follow.
+/// A header was on disk before any entry: a bad one is not a torn end, however few entries follow.
 #[test]
 fn a_bad_header_before_the_only_append_is_no_torn_end() {
     let scratch = scratch();
@@ -200,7 +200,7 @@ fn a_bad_header_before_the_only_append_is_no_torn_end() {
     assert_eq!(numbers(&open(scratch.path()).unwrap()), up_to(0));
 }
 
-/// What a snapshot covers was on the disk before it: a log that does not go as far is damaged.
+/// What a snapshot covers was on disk before it: a log that does not reach that far is damaged.
 #[test]
 fn a_log_that_ends_before_its_snapshot_is_noticed() {
     for is_snapshot_good in [true, false] {
@@ -226,7 +226,7 @@ fn a_log_that_ends_before_its_snapshot_is_noticed() {
     }
 }
 
-/// Any set of files may be missing: the store is refused, or nothing is lost.
+/// Any set of files may be missing: opening the store fails, or nothing is lost.
 #[test]
 fn missing_files_are_noticed() {
     let scratch = scratch();
@@ -241,7 +241,7 @@ fn missing_files_are_noticed() {
         }
         let all = missing == 0b1111;
         match open(&folder) {
-            // The last segment or everything: nothing is left that could tell.
+            // The last segment or everything: nothing is left that could show it.
             Ok(recovered) if missing & 0b10 != 0 => {
                 let last = if all { 0 } else { 8 };
                 assert_eq!(numbers(&recovered), up_to(last), "{missing:b}");

@@ -1,4 +1,4 @@
-//! Older versions are brought up, newer ones left alone.
+//! Tests that older versions are migrated, and newer ones are not touched.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -100,12 +100,12 @@ fn a_newer_version_is_refused_and_left_alone() {
     newer();
     assert_eq!(contents(scratch.path()), before);
 
-    // One that ends its lines in another way.
+    // A version that ends its lines in another way.
     let segment = scratch.path().join(files::segment_name(1));
     fs::write(&segment, "{\"anyhook\":\"store\",\"v\":7,\"first\":1,\"hash\":\"x\"}\n").unwrap();
     newer();
 
-    // A snapshot alone.
+    // Only a snapshot.
     fs::remove_file(segment).unwrap();
     let snapshot = super::super::line::snapshot(VERSION + 1, 1, &Value::Null).unwrap();
     fs::write(scratch.path().join(files::snapshot_name(1)), snapshot).unwrap();

@@ -1,4 +1,4 @@
-//! OpenCode's database, as OpenCode writes it.
+//! Tests with OpenCode's database, as OpenCode writes it.
 
 use rusqlite::Connection;
 use serde_json::Value;
@@ -26,7 +26,7 @@ fn make(scene: &Scene) -> Connection {
     connection
 }
 
-/// A recorded session: what was written, in order, with times that are those of now.
+/// A recorded session: what was written, in order, with times shifted to now.
 struct Recording {
     session: String,
     steps: Vec<(String, Value)>,
@@ -37,7 +37,7 @@ impl Recording {
         Self::made(log, 1)
     }
 
-    /// As it is if it was made so many milliseconds from now.
+    /// Returns it as if it was made this many milliseconds from now.
     fn made(log: &str, later: i64) -> Self {
         let text = recorded("opencode", log);
         let steps: Vec<Value> =
@@ -191,7 +191,7 @@ fn what_is_no_database_of_opencode_says_nothing() {
         )
         .unwrap();
     scene.catch_up();
-    // It is there at last.
+    // It finally exists.
     fs::remove_file(path(&scene)).unwrap();
     let connection = make(&scene);
     let recording = Recording::read("text");

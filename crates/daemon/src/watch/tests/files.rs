@@ -1,4 +1,4 @@
-//! Files as they come and go.
+//! Tests with files that are created, replaced and removed.
 
 use std::time::SystemTime;
 
@@ -44,7 +44,7 @@ fn another_file_in_its_place_begins_anew() {
     fs::rename(&path, path.with_extension("old")).unwrap();
     scene.append(log(), format!("{WORK}{REST}{WORK}"));
     scene.expect(LOG, "working idle working idle working");
-    // In the same file, but all of it is new.
+    // The same file, but with entirely new content.
     fs::write(&path, format!("{{\"type\":\"summary\"}}\n{REST}{WORK}{REST}{WORK}{REST}")).unwrap();
     scene.catch_up();
     let told = scene.told(LOG);
@@ -87,7 +87,7 @@ fn what_was_there_before_is_told_as_it_is_now() {
     let path = place("codex", "interrupted", session);
     let text = recorded("codex", "interrupted");
     let (first, rest) = text.split_at(text.find('\n').unwrap() + 1);
-    // More than what is read of the end, between the line that tells whose log it is and the rest.
+    // More than is read of the end, between the line that identifies the log and the rest.
     let filler = format!("{{\"type\":\"x\",\"y\":\"{}\"}}\n", "é".repeat(100_000)).repeat(3);
     scene.append(&path, format!("{first}{filler}{rest}"));
     let old = place("claude-code", "", "old");
@@ -147,7 +147,7 @@ fn a_line_of_50_mb_is_skipped_and_one_of_5_is_read() {
     let long = "x".repeat(50_000_000);
     scene.append(log(), "{\"type\":\"user\",\"x\":\"");
     scene.append(log(), long);
-    // Others are not kept waiting.
+    // Others do not have to wait.
     scene.catch_up();
     scene.append(log(), "\"}\n");
     let big = "y".repeat(5_000_000);

@@ -1,4 +1,4 @@
-//! Nothing is missed and nothing told twice, whenever it was stopped.
+//! Tests that nothing is missed and nothing reported twice, whenever watching was stopped.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn it_goes_on_after_any_word() {
     }
     let all: usize = logs.iter().map(|(_, _, _, expected)| expected.split(' ').count()).sum();
     for _ in 0..all {
-        // A word is taken and stored; whatever was on its way is lost with the process.
+        // A report is received and stored; whatever was in transit is lost with the process.
         assert!(scene.next(Instant::now() + LIMIT).is_some(), "{:#?}", scene.told);
         scene.watch();
     }

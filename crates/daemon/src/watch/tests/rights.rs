@@ -1,4 +1,5 @@
-//! A file that may not be read: seen by another user than root, who may read everything.
+//! Tests with a file without read permission: run as a user other than root, who may read
+//! everything.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -22,7 +23,7 @@ fn a_file_that_may_not_be_read_is_read_when_it_may() {
     File::create(&path).unwrap().set_permissions(fs::Permissions::from_mode(0o000)).unwrap();
     assert!(File::open(&path).is_err(), "the test has the right to read everything");
     scene.catch_up();
-    // Its owner may still let it be written by whoever had it open before.
+    // Its owner may still let processes write to it that had it open before.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o200)).unwrap();
     scene.append(&log, WORK);
     scene.catch_up();
@@ -31,7 +32,7 @@ fn a_file_that_may_not_be_read_is_read_when_it_may() {
     scene.expect("claude-code:s", "working");
 }
 
-/// Runs one test of this program as a user without rights, in a copy that the user may run.
+/// Runs one test of this program as an unprivileged user, in a copy that the user may execute.
 fn run_as_nobody(test: &str) {
     let folder = tempfile::tempdir().unwrap();
     let scratch = folder.path().join("scratch");

@@ -1,10 +1,10 @@
-//! Expressions as people write them and as nobody does, and texts that may match them.
+//! Generates expressions, both realistic and odd ones, and texts that may match them.
 
 use proptest::prelude::*;
 use proptest::sample::select;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// Expressions that are easily read wrongly.
+/// Expressions that are easily misread.
 pub const NASTY: &[&str] = &[
     "",
     "|",
@@ -185,7 +185,7 @@ const GUARDS: &[&str] = &[
     r"[\w.]+@[\w.]+",
 ];
 
-/// Pieces of texts that guards look for, or nearly.
+/// Pieces of texts that guards search for, or nearly.
 const WORDS: &[&str] = &[
     "rm -rf /",
     "rm  -r",
@@ -242,7 +242,7 @@ const WORDS: &[&str] = &[
     "Bash",
 ];
 
-/// Pieces of what the grammar's expressions match, and of what they do not.
+/// Pieces of what the grammar's expressions match, and of what they do not match.
 const PIECES: &[&str] = &[
     "a", "b", "ab", "c", "rm", "RM", "sh", "é", "É", "k", "K", "\u{212a}", "s", "ſ", "-rf",
     "force", " ", "ß", "😀", "1", "true", "\n", "#", "\r", "\r\n", "comment",
@@ -329,7 +329,7 @@ impl Sampler {
             HirKind::Class(class) => text.extend(self.character(class)),
             HirKind::Capture(capture) => self.write(&capture.sub, text),
             HirKind::Repetition(repetition) => {
-                // What is asked for thousands of times is not worth so long a text.
+                // Something repeated thousands of times is not worth so long a text.
                 let least = repetition.min.min(20);
                 let most = repetition.max.unwrap_or(u32::MAX).min(least + 2);
                 let extra = self.below(usize::try_from(most - least + 1).unwrap());

@@ -1,4 +1,4 @@
-//! What every action does.
+//! The effect of every action.
 
 use anyhook_model::ProcessName;
 use jiff::SignedDuration;
@@ -194,7 +194,7 @@ fn recover_starts_the_agent_again() {
     assert_eq!(stage.hear(gone.clone()), dropped(IgnoreReason::Duplicate), "one death, told twice");
     stage.hear(works());
     assert_eq!(stage.hear(gone), recover, "another life");
-    // It dies before anybody hears of it.
+    // It dies before anything is heard from it.
     stage.monitor.started(None, second(stage.now + 1));
     assert_eq!(
         escalates(&stage.hear(exits())),

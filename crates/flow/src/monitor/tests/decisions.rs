@@ -1,4 +1,4 @@
-//! What a person can choose, and when nobody needs to any more.
+//! What a person can choose, and when no answer is needed any more.
 
 use super::*;
 
@@ -130,7 +130,7 @@ fn a_turn_that_is_over_ends_the_decision_about_its_prompt() {
         ),
         "somebody has answered: {over:?}"
     );
-    // What else a person is asked stays.
+    // Other decisions stay open.
     let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
     stage.hear(idle(StateSource::Hook));
     assert_eq!(stage.hear(idle(StateSource::Notification)), dropped(IgnoreReason::Waiting));
@@ -210,7 +210,7 @@ fn an_agent_that_works_again_by_itself_needs_no_decision() {
 
 #[test]
 fn what_the_agent_asks_for_is_not_dismissed_by_the_end_of_its_own_call() {
-    // It signals from a tool, and the tool's end is work.
+    // It signals from a tool, and the end of the tool counts as work.
     for before in [works(), prompt(PromptType::Permission)] {
         let mut stage = Stage::new(&json!({}));
         stage.hear_all([before, signal(SignalKind::Escalate, "help")]);
@@ -237,7 +237,7 @@ fn a_prompt_told_of_again_does_not_make_the_signal_look_old() {
 #[test]
 fn our_own_nudge_does_not_dismiss_what_the_agent_asks_for() {
     let mut stage = Stage::new(&json!({}));
-    // Idle is heard first, and the nudge is on its way when the signal comes.
+    // Idle is received first, and the nudge is already pending when the signal arrives.
     assert!(nudges(&stage.hear(idle(StateSource::Hook))));
     assert_eq!(
         escalates(&stage.hear(signal(SignalKind::Escalate, "help"))),
@@ -281,7 +281,7 @@ fn the_end_of_the_pipeline_closes_what_is_open() {
     assert_eq!(late, dropped(IgnoreReason::Ended));
 }
 
-/// One prompt is one decision: that of the host, if it asks in time.
+/// One prompt is one decision: the host's, if it asks in time.
 #[test]
 fn a_tool_that_asks_waits_for_its_hosts_question() {
     for kind in [PromptType::PlanApproval, PromptType::Question] {

@@ -1,7 +1,7 @@
-//! Every order of every event of a step, each of them absent, once or twice.
+//! Exhaustive exploration: every order of every event of a step, each absent, once or twice.
 //!
-//! Orders that lead to the same state with the same events left go on as one, so that all of them
-//! can be followed; how many they are is counted.
+//! Orders that lead to the same state with the same events left are merged, so that all of them can
+//! be followed; how many there are is counted.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -30,22 +30,23 @@ fn events() -> [BusEvent; KINDS] {
     ]
 }
 
-/// How often each event was there.
+/// How often each event has occurred.
 type Counts = [u8; KINDS];
 
-/// What makes two orders go on alike: what the monitor knows, and of the agent all but the times.
+/// What makes two orders continue identically: the monitor's state, and everything about the agent
+/// but the times.
 #[derive(PartialEq, Eq)]
 struct Key {
     counts: Counts,
     agent: Option<(AgentState, StateSource, u64)>,
-    /// The rest that was last acted on.
+    /// The last rest that was acted on.
     acted: Option<u64>,
     monitor: Monitor,
 }
 
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // Of the monitor what differs most: all of it takes too long.
+        // Hashes the parts of the monitor that differ most: hashing all of it takes too long.
         (self.counts, self.agent, self.acted, self.monitor.waits_for()).hash(state);
     }
 }
@@ -55,7 +56,7 @@ struct Node {
     orders: u64,
 }
 
-/// What an exploration has seen.
+/// What an exploration has visited.
 #[derive(Debug, Default, PartialEq)]
 struct Visited {
     /// Orders of events.
@@ -69,13 +70,13 @@ struct Visited {
 
 struct Explorer {
     events: [BusEvent; KINDS],
-    /// How a gate ends, at once; or it never does.
+    /// The result of a gate, which is immediate; `None` if it never ends.
     gate: Option<i32>,
     visited: Visited,
 }
 
 impl Explorer {
-    /// Follows every order in which up to `twice` events are there twice.
+    /// Follows every order in which up to `twice` events occur twice.
     fn explore(&mut self, reactions: &Reactions, twice: usize) -> u64 {
         let mut monitor = Monitor::default();
         monitor.enter(AGENT, reactions.clone(), second(0));
@@ -116,7 +117,7 @@ impl Explorer {
         orders
     }
 
-    /// Lets one event happen, and checks everything that must hold.
+    /// Applies one event, and checks all invariants.
     fn step(&mut self, key: &Key, node: &Node, kind: usize, now: i64) -> (Key, Node) {
         let (mut counts, mut acted, before) = (key.counts, key.acted, &key.monitor);
         counts[kind] += 1;
@@ -161,7 +162,7 @@ impl Explorer {
             assert_eq!((advances(&ended), escalates(&ended).is_some()), (exit == 0, exit != 0));
             check_actions(ended.as_deref().unwrap_or_default(), &before, &monitor);
         }
-        // To a step that is over the agent does not matter.
+        // Once the step is over, the agent does not matter.
         let agent = agents.get(AGENT).filter(|_| monitor.agent().is_some());
         let agent = agent.map(|agent| (agent.state, agent.source, agent.activity));
         let acted = acted.filter(|_| agent.is_some());
@@ -194,7 +195,7 @@ fn check_works(reaction: &MonitorResult, before: &Monitor) {
     }
 }
 
-/// Checks what came of idleness or a prompt; returns the rest, if something was done about it.
+/// Checks the reaction to idleness or a prompt; returns the rest, if it was acted on.
 fn check_rest(
     reaction: &MonitorResult,
     kind: usize,
@@ -203,7 +204,7 @@ fn check_rest(
     agents: &Agents,
 ) -> Option<u64> {
     let agent = agents.get(AGENT).unwrap();
-    // A turn that is over ends the decision about its prompt.
+    // The end of a turn ends the decision about its prompt.
     let actions = match reaction.as_deref().unwrap_or_default() {
         [MonitorAction::DismissDecision { decision }, rest @ ..] if kind == HOOK_IDLE => {
             assert_eq!(before.waits_for(), Some(*decision));
@@ -239,7 +240,8 @@ fn check_rest(
     Some(agent.rest().unwrap())
 }
 
-/// Checks that decisions are opened and closed in turn, and that the step ends once and last.
+/// Checks that decisions are opened and closed in turn, and that the step ends once and as the last
+/// action.
 pub(super) fn check_actions(actions: &[MonitorAction], before: &Monitor, after: &Monitor) {
     let mut open = before.waits_for();
     for (number, action) in actions.iter().enumerate() {
@@ -258,7 +260,7 @@ pub(super) fn check_actions(actions: &[MonitorAction], before: &Monitor, after: 
     assert_eq!(after.waits_for(), open);
 }
 
-/// How many orders there are of events that are absent or there, up to `twice` of them twice.
+/// Number of orders of events that are absent or present, up to `twice` of them twice.
 fn orders(twice: usize) -> u64 {
     let factorial = |number: u64| (1..=number).product::<u64>();
     let choose = |of: u64, some: u64| factorial(of) / factorial(some) / factorial(of - some);
@@ -314,7 +316,7 @@ fn definitions_with_gates() -> Vec<Reactions> {
     definitions(&[gate(1), gate(2), json!("nudge")], &[gate(1), json!("escalate")])
 }
 
-/// Every way a gate can end: never, well, badly.
+/// Every result of a gate: never, success, failure.
 const GATES: [Option<i32>; 3] = [None, Some(0), Some(1)];
 
 #[test]

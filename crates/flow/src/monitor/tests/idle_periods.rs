@@ -1,42 +1,42 @@
-//! One idle period is acted on once, whatever tells of it, in whatever order and however close.
+//! One idle period is acted on once, whatever sources report it, in any order and however close.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// What tells that the agent is idle.
+/// A report that the agent is idle.
 #[derive(Clone, Copy, Debug)]
 struct Report {
     source: StateSource,
-    /// When it says that it happened, in milliseconds after the turn's end.
+    /// The time it is stamped with, in milliseconds after the turn's end.
     at: i64,
-    /// When it is heard of.
+    /// When it is received.
     heard: i64,
 }
 
-/// An agent whose turn ended, what told of it, and when it took in what it was told to do.
+/// An agent whose turn ended, the reports about it, and when the agent reacted to the nudge.
 #[derive(Clone, Debug)]
 struct Period {
     reports: Vec<Report>,
-    /// How long it takes to type a nudge once it is wanted.
+    /// How long it takes to type a nudge after it is requested.
     typing: i64,
-    /// When the agent reacts to it, after it was typed; the next turn.
+    /// When the agent reacts to it, after it was typed: the next turn.
     reacts: i64,
-    /// When that is heard of.
+    /// When that is received.
     reaction_heard: i64,
 }
 
-/// Every report is heard of within this time, and the agent reacts within it.
+/// Every report is received within this time, and the agent reacts within it.
 const WITHIN: i64 = 2_000;
-/// What is second-hand is stamped within this time, before the agent reacts: whatever is stamped
+/// Second-hand reports are stamped within this time, before the agent reacts: anything stamped
 /// later is another idle period.
 const STAMPED: i64 = 300;
-/// Between the ends of two turns.
+/// Time between the ends of two turns.
 const APART: i64 = 60_000;
 
 fn report_of(source: StateSource) -> impl Strategy<Value = Report> {
-    // A hook tells of the very end, a log of a line that was written a little later, and what is
-    // emitted of the moment it is.
+    // A hook reports the exact end, a log a line that was written a little later, and `emit` the
+    // current time.
     let at = match source {
         StateSource::Hook => 0..1i64,
         _ => 0..STAMPED,
@@ -64,7 +64,7 @@ fn period(is_hooked: bool) -> impl Strategy<Value = Period> {
     })
 }
 
-/// What was done about each period: how often it was nudged, how often a person was asked.
+/// The reactions to each period: how often it was nudged, how often a person was asked.
 fn run(definition: &Value, periods: &[Period]) -> Vec<(usize, usize)> {
     let time = |at: i64| Timestamp::from_millisecond(at).unwrap();
     let mut agents = Agents::default();
@@ -143,7 +143,8 @@ proptest! {
     }
 }
 
-/// As the real Claude Code tells of it: its hook, then the line in its log, with our nudge between.
+/// As the real Claude Code reports it: its hook, then the line in its log, with our nudge in
+/// between.
 #[test]
 fn the_line_in_the_log_comes_after_the_nudge() {
     let reports = vec![
@@ -154,7 +155,7 @@ fn the_line_in_the_log_comes_after_the_nudge() {
     assert_eq!(run(&json!({}), &[period.clone(), period]), [(1, 0), (0, 1)]);
 }
 
-/// An agent that tells of itself by `anyhook emit` alone, and does not react.
+/// An agent that reports only through `anyhook emit`, and does not react.
 #[test]
 fn an_agent_that_does_not_react_is_a_persons_after_a_while() {
     let emit = |heard| Report { source: StateSource::Notification, at: heard, heard };

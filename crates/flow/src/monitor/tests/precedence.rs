@@ -1,4 +1,4 @@
-//! Which event counts, and which is dropped, with the reason.
+//! Precedence: which event counts, and which is dropped, with the reason.
 
 use super::*;
 use crate::agents::DropReason;

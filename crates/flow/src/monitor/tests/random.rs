@@ -1,4 +1,4 @@
-//! Long random stories, with time, gates and a person.
+//! Long random event sequences, with time, gates and a person.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ const SAID: &str = "what the person says";
 #[derive(Clone, Debug)]
 enum Turn {
     Happens(Box<BusEvent>),
-    /// The log tells of something that was so many seconds ago.
+    /// The log reports something that happened this many seconds ago.
     Late(StateSource, i64),
     TimePasses(i64),
     Timer,
@@ -81,14 +81,14 @@ fn definition() -> impl Strategy<Value = Value> {
         })
 }
 
-/// A story so far, and what was done in it.
+/// A sequence so far, and the actions taken in it.
 struct Story {
     stage: Stage,
     gate: Option<Ticket>,
     life: u32,
-    /// Rests something was done about by the rules, with the life and whether it was at a prompt.
+    /// Rests that rules acted on, with the life and whether it was at a prompt.
     acted: BTreeSet<(u32, bool, u64)>,
-    /// Nudges by the rules since the counts began.
+    /// Nudges by rules since the counts were reset.
     nudges: u32,
     last_nudge: Option<i64>,
 }
@@ -202,7 +202,7 @@ impl Story {
         Ok(())
     }
 
-    /// Whatever the agent does now has been acted on, or something is under way.
+    /// The agent's current state has been acted on, or something is in progress.
     fn check_nothing_is_forgotten(&self) -> Result<(), TestCaseError> {
         let agent = self.stage.agent();
         let retold = match agent.state {

@@ -88,7 +88,7 @@ fn the_question_of_a_hook_that_waits_is_the_pipelines_own() {
     }
 }
 
-/// A permission that a hook process asked for, and that nobody answered while it waited.
+/// A permission that a hook process asked for, and that no one answered while it waited.
 fn unanswered_dialog() -> World {
     let mut world = with_agent(&json!({}));
     let asked = world.hook_asks("perm1");
@@ -155,7 +155,7 @@ fn a_dead_agent_is_started_again_when_its_former_run_is_no_more() {
     let is_agent = |work: &JobWork| matches!(work, JobWork::Agent { .. });
     let first = world.job(is_agent);
     let report = world.report();
-    // Its host says that the session is over while its process still ends.
+    // Its host says that the session is over while its process is still ending.
     world.hear(BusEvent::AgentExited(report));
     assert_eq!(world.job(is_agent), first);
     world.ends();
@@ -239,7 +239,7 @@ fn every_event_that_changes_nothing_has_its_reason_in_the_log() {
     world.hear(BusEvent::AgentIdle(late.clone()));
     let prompt = AgentPrompt { report: late.clone(), prompt_type: PromptType::Question };
     world.hear(BusEvent::AgentPrompt(prompt));
-    // That it ends is how it should be.
+    // It is expected that it ends.
     world.hear(BusEvent::AgentExited(late));
     let why = "the agent is not working on the current step";
     assert_eq!(
@@ -315,7 +315,8 @@ fn one_dialog_after_the_other_is_asked_about() {
     assert!(world.question().question.contains("skip all permissions?"));
 }
 
-/// An agent that asks a question on its screen, after the time in which its host may ask by a hook.
+/// An agent that asks a question on its screen, after the time in which its host may ask through a
+/// hook.
 fn asked_on_its_screen(questions: Vec<AgentQuestion>) -> World {
     let mut world = with_agent(&json!({}));
     let report = AgentReport { questions, ..world.report() };

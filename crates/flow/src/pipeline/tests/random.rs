@@ -1,14 +1,14 @@
-//! Laws that hold whatever happens, in whatever order.
+//! Invariants that hold for any events in any order.
 
 use anyhook_model::pipeline::ENTRY_LIMIT;
 use proptest::prelude::*;
 
 use super::*;
 
-/// Something that may happen next. What is not possible just then is left out.
+/// An event that may happen next. Events that are impossible at that point are skipped.
 #[derive(Clone, Debug)]
 enum Act {
-    /// Some job comes to something.
+    /// A job ends with a result.
     Job(prop::sample::Index, JobOutcome),
     Works,
     Idles,
@@ -19,14 +19,14 @@ enum Act {
     Gone,
     Fails,
     Stops,
-    /// Somebody decides the pipeline's question.
+    /// Someone decides the pipeline's question.
     Decides(prop::sample::Index),
-    /// Somebody decides any question.
+    /// Someone decides any question.
     Dismisses,
     Cancels,
     Resumes,
     Fires,
-    /// An agent of an earlier step still tells something.
+    /// An agent of an earlier step still reports something.
     Stale,
 }
 
@@ -141,7 +141,7 @@ fn result_of(work: &JobWork, outcome: JobOutcome) -> Option<JobResult> {
         JobOutcome::Done => JobResult::Done { note: None },
         JobOutcome::Exited(code) if !ends_only => exited(code, "out"),
         JobOutcome::TimedOut if !ends_only => {
-            // A command may take its end for a reason to succeed.
+            // A command may exit successfully when it is terminated.
             JobResult::Exited { code: Some(0), timed_out: true, output: String::new() }
         }
         JobOutcome::InDoubt if !matches!(work, JobWork::End { .. }) => JobResult::InDoubt,
@@ -192,7 +192,7 @@ impl World {
                 self.decides(&choice)
             }
             (Act::Dismisses, _) => {
-                // Only hook processes give up: a pipeline's own question has nobody who could.
+                // Only hook processes give up: no process waits for a pipeline's own question.
                 let waits = |open: &&ApprovalRequest| open.kind != ApprovalKind::Escalation;
                 let Some(open) = self.state.inquiries.open().find(waits).cloned() else {
                     return StateEffects::default();
@@ -268,7 +268,7 @@ impl World {
             assert!(held.resolution.is_none(), "what is decided is asked no more");
             assert!(!held.inquiry.options.is_empty());
         }
-        // No question of the pipeline stands that it does not wait for.
+        // The pipeline waits for each of its open questions.
         for open in self.state.inquiries.open() {
             if open.kind == ApprovalKind::Escalation {
                 assert_eq!(pipeline.question().map(|asked| &asked.id), Some(&open.id));
@@ -300,7 +300,7 @@ proptest! {
             }
             world.act(act, stale.as_ref());
             world.check_laws();
-            // What is over stays as it was.
+            // What is over does not change.
             let visits = world.visits();
             for (before, now) in done.iter().zip(&visits) {
                 if !matches!(before.1, VisitState::Running | VisitState::Waiting) {
@@ -312,7 +312,7 @@ proptest! {
         world.check_json();
     }
 
-    /// However it goes, an end is reached: every job comes to something, every question is decided.
+    /// An end is always reached: every job ends with a result, every question is decided.
     #[test]
     fn it_ends(plan in plans(), choices in prop::collection::vec((any::<prop::sample::Index>(), job_outcomes()), 400)) {
         let mut world = World::begin(plan);
@@ -322,7 +322,7 @@ proptest! {
             }
             if world.pipeline().question().is_some() {
                 let options = world.options();
-                // Who lets it be has it go on for ever.
+                // Other options could let it continue for ever.
                 let last = options.iter().find(|name| *name == "fail").unwrap().clone();
                 world.decides(&last);
             } else {
@@ -330,7 +330,7 @@ proptest! {
                 world.act(&act, None);
             }
         }
-        // Only who is started again for ever may go on for ever.
+        // Only an agent that is restarted for ever may run for ever.
         let text = serde_json::to_string(&world.pipeline().plan).unwrap();
         prop_assert!(world.pipeline().is_over() || text.contains("forever"));
         let entered = world.visits().len();

@@ -1,4 +1,4 @@
-//! Agents and what is done about them.
+//! Reads agents and their reactions.
 
 use anyhook_model::nearest::nearest;
 use anyhook_model::reaction::{ReactionError, ReactionProblem, Trigger};
@@ -10,7 +10,7 @@ use crate::runbook::finding::Finding;
 use crate::runbook::template::{TemplateReference, TemplateScope, is_variable};
 use crate::runbook::tree::{MapEntry, Node, NodeKind, NodeMap, follow};
 
-/// Variables that begin so are our own.
+/// Prefix of our own variables.
 const OWN: &str = "ANYHOOK_";
 
 impl TreeReader {
@@ -61,7 +61,7 @@ impl TreeReader {
         agent
     }
 
-    /// Reads `session`, which chose between two kinds of session until there was one.
+    /// Reads `session`, which selected one of two kinds of session until only one remained.
     fn retired_session(&mut self, map: &NodeMap) {
         let Some(entry) = map.get("session") else { return };
         let hint = "remove it: use `anyhook agent attach` to open any agent's session";
@@ -119,7 +119,7 @@ impl TreeReader {
         env
     }
 
-    /// Tells what is wrong with a reaction at its place.
+    /// Reports an error in a reaction at its position.
     fn reaction(&mut self, entry: &MapEntry, error: &ReactionError) {
         let ReactionError { path, problem } = error;
         let found = follow(entry, path);
@@ -165,7 +165,7 @@ impl TreeReader {
             for (rule, node) in rules.iter().enumerate() {
                 let NodeKind::Map(action) = &node.kind else { continue };
                 for (key, is_command) in [("message", false), ("run", true)] {
-                    // That it is a text at all, and not empty, has been looked at.
+                    // That it is a non-empty text has already been checked.
                     let Some(entry) = action.get(key) else { continue };
                     let NodeKind::Text(_) = entry.node.kind else { continue };
                     let template = if is_command {

@@ -1,4 +1,4 @@
-//! Pipelines and their steps.
+//! Reads pipelines and their steps.
 
 use std::ops::Range;
 
@@ -81,7 +81,7 @@ impl TreeReader {
         let mut default = self.template(map, "default", TemplateScope::DEFAULT);
         match self.flag(map, "required") {
             Some(true) => self.no_use(map, &["default"], "on a required variable"),
-            // What need not be given is empty.
+            // An optional variable without a default is empty.
             Some(false) if default.is_none() => default = Some(Template::default()),
             _ => {}
         }
@@ -134,7 +134,7 @@ impl TreeReader {
         }
     }
 
-    /// Says that a pipeline has no steps, unless something is wrong with them.
+    /// Reports that a pipeline has no steps, unless something is wrong with them.
     fn no_steps(&mut self, pipeline: &MapEntry, map: &NodeMap, what: &str) {
         let is_empty = |entry: &MapEntry| entry.node.kind == NodeKind::List(Vec::new());
         if !map.get("step").is_none_or(is_empty) {
@@ -247,7 +247,7 @@ impl TreeReader {
         }
     }
 
-    /// Reads where something leads: a step's name, or `{ step = "name" }`.
+    /// Reads a step reference: a step's name, or `{ step = "name" }`.
     fn next(&mut self, map: &NodeMap, key: &str) -> Option<SpannedName> {
         let entry = map.get(key)?;
         let (text, span) = match &entry.node.kind {

@@ -1,4 +1,4 @@
-//! Values come out of the real `sh` to the byte, and nothing in them is executed.
+//! Values come out of the real `sh` byte for byte, and nothing in them is executed.
 
 use std::process::Command;
 
@@ -16,7 +16,7 @@ fn woven(command: &str) -> ShellCommand {
     interpolate(&template, 1)
 }
 
-/// Runs a command in an empty folder with one value for all that it asks for.
+/// Runs a command in an empty folder with one value for every reference.
 fn printed(command: &str, value: &str) -> Vec<u8> {
     let woven = woven(command);
     assert_eq!(woven.findings, [], "{command}");
@@ -38,7 +38,7 @@ fn printed(command: &str, value: &str) -> Vec<u8> {
     printed.remove(0)
 }
 
-/// Returns `sh`, and another that is `sh` elsewhere, if it is here.
+/// Returns `sh`, and another shell that is `sh` on other systems, if it is installed.
 fn shells() -> Vec<Command> {
     let mut bash = Command::new("bash");
     bash.arg("--posix");
@@ -46,7 +46,7 @@ fn shells() -> Vec<Command> {
     [Command::new("/bin/sh")].into_iter().chain(has_bash.then_some(bash)).collect()
 }
 
-/// Commands that print the value once between brackets, wherever it stands.
+/// Commands that print the value once between brackets, in every context.
 const CONTEXTS: &[&str] = &[
     "printf '[%s]' ${var.x}",
     "printf '[%s]' \"${var.x}\"",
@@ -143,7 +143,7 @@ fn quotes_are_where_they_belong() {
     assert_eq!(text("echo $HOME $${HOME}"), "echo $HOME ${HOME}");
 }
 
-/// Why nothing can stand there: it is no fault of the scanner to be strict.
+/// Why no value is allowed there: the scanner is right to be strict.
 #[test]
 fn a_value_that_is_computed_is_executed() {
     for text in ["((${x}))", "echo $[${x}]", "for ((i = ${x}; 0; )); do :; done"] {
@@ -203,7 +203,7 @@ fn where_no_value_can_stand() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Whatever the value is, and wherever it stands.
+    /// Any value in any context.
     #[test]
     fn any_value_comes_out_as_it_is(
         value in "([^\\x00]|['\"`$;\\\\\n(){}&|<>*#~-]|\\$\\(touch x\\)|`touch x`){0,12}",
@@ -212,7 +212,7 @@ proptest! {
         prop_assert_eq!(printed(context, &value), format!("[{value}]").into_bytes());
     }
 
-    /// Whatever the command is: it is read to its end, and the values are no part of it.
+    /// Any command: it is read to its end, and the values do not become part of it.
     #[test]
     fn any_command_is_read(command in "([ a-z]|['\"`$;\\\\\n(){}&|<>#-]|<<E|\\$\\(|case|esac|@){0,30}") {
         let source = command.replace("${", "$").replace('@', "${var.x}");

@@ -1,4 +1,4 @@
-//! One line of a transcript, and what it says.
+//! Parses one line of a transcript.
 
 use anyhook_model::json::Object;
 use jiff::Timestamp;
@@ -7,45 +7,45 @@ use serde_json::Value;
 /// One line.
 #[derive(Debug)]
 pub(in crate::claude_code) struct TranscriptEntry {
-    /// Its number, counted from 1.
+    /// Its number, starting at 1.
     pub line: usize,
     pub fields: Object,
 }
 
-/// How what the host or one of its commands wrote begins, where no field of the line says so.
+/// Prefixes of text written by the host or one of its commands, where no field of the line says so.
 const WRITTEN_BY_HOST: [&str; 4] =
     ["<local-command-", "<bash-", "<user-memory-input>", "<system-reminder>"];
 
-/// What a user's line without a tool's result says.
+/// What a user's line without a tool result contains.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::claude_code) enum UserLine {
-    /// What was asked, as it was typed.
+    /// A prompt, as it was typed.
     Prompt(String),
-    /// What is left of the conversation after a compaction.
+    /// The summary of the conversation after a compaction.
     Summary(String),
     /// A stop was blocked, and this is the reason.
     StopFeedback,
-    /// A person stopped the turn.
+    /// A person interrupted the turn.
     Interruption,
     /// A command that the host carried out itself.
     Command { name: String, arguments: String },
-    /// Something the host or one of its commands wrote.
+    /// Something that the host or one of its commands wrote.
     Nothing,
 }
 
-/// What became of a tool call.
+/// The result of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::claude_code) enum CallFate {
     Done,
     Failed,
-    /// A hook, a rule or a person did not let it run, or a person stopped it.
+    /// A hook, a rule or a person did not allow it, or a person interrupted it.
     Denied,
-    /// The host refused it before it asked any hook: no such tool, or an input it does not take.
+    /// The host rejected it before it asked any hook: no such tool, or an input it does not accept.
     Refused,
 }
 
 impl TranscriptEntry {
-    /// Returns a text of the line; empty text counts as none.
+    /// Returns a text of the line; an empty text counts as absent.
     pub fn text(&self, name: &str) -> Option<&str> {
         text_of(&self.fields, name)
     }
@@ -58,7 +58,7 @@ impl TranscriptEntry {
         self.text("timestamp")?.parse().ok()
     }
 
-    /// Tells whether something came before it that is in another file.
+    /// Returns whether it was preceded by something that is in another file.
     pub fn has_parent(&self) -> bool {
         self.text("parentUuid").or(self.text("logicalParentUuid")).is_some()
     }
@@ -73,31 +73,31 @@ impl TranscriptEntry {
         content.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
     }
 
-    /// Returns the results of tools in the line.
+    /// Returns the tool results in the line.
     pub fn results(&self) -> impl Iterator<Item = &Object> {
         self.blocks().filter(|block| text_of(block, "type") == Some("tool_result"))
     }
 
-    /// Returns what the tool returned to the host; none where the line has several results.
+    /// Returns what the tool returned to the host; `None` if the line has several results.
     pub fn tool_response(&self) -> Option<&Value> {
         let response = self.fields.get("toolUseResult").filter(|value| !value.is_null())?;
         (self.results().count() == 1).then_some(response)
     }
 
-    /// Returns from what the session was started, if this line was written by a hook of its start.
+    /// Returns how the session was started, if this line was written by one of its start hooks.
     pub fn start_source(&self) -> Option<&str> {
         let written = ["attachment", "data"].into_iter().find_map(|name| self.fields.get(name))?;
         written.get("hookName")?.as_str()?.strip_prefix("SessionStart:")
     }
 
-    /// Returns what a user's line says.
+    /// Returns what a user's line contains.
     pub fn said(&self) -> UserLine {
         let content = self.message().and_then(|message| message.get("content"));
         let text = content.map(plain_text).unwrap_or_default();
         if self.flag("isCompactSummary") {
             return UserLine::Summary(text);
         }
-        // Later versions say who has written a prompt; no other line has that.
+        // Later versions record who wrote a prompt; no other line has that field.
         if self.text("promptSource").is_some() {
             return UserLine::Prompt(text);
         }
@@ -115,7 +115,8 @@ impl TranscriptEntry {
             let arguments = between(&text, "<command-args>", "</command-args>").unwrap_or_default();
             Some((name.to_owned(), arguments.to_owned()))
         };
-        // What the host carries out itself has the name first, what it sends on the message.
+        // For commands that the host carries out itself the name comes first, for those that it
+        // passes on the message.
         if text.starts_with("<command-name>") {
             let (name, arguments) = command().unwrap_or_default();
             return UserLine::Command { name, arguments };
@@ -131,14 +132,14 @@ impl TranscriptEntry {
         UserLine::Prompt(text)
     }
 
-    /// Returns the prompt that a hook blocked, if the line tells of one.
+    /// Returns the prompt that a hook blocked, if the line reports one.
     pub fn blocked_prompt(&self) -> Option<&str> {
         let told =
             self.text("content")?.strip_prefix("UserPromptSubmit operation blocked by hook")?;
         Some(told.split_once("\n\nOriginal prompt: ")?.1)
     }
 
-    /// Returns what was typed while the agent was working and handed to it in the same turn.
+    /// Returns what was typed while the agent was working and passed to it in the same turn.
     pub fn queued_prompt(&self) -> Option<String> {
         let queued = self.fields.get("attachment")?.as_object()?;
         let is_prompt = text_of(queued, "type") == Some("queued_command")
@@ -147,7 +148,7 @@ impl TranscriptEntry {
         Some(prompt).filter(|prompt| !prompt.is_empty())
     }
 
-    /// Returns the input to which a hook changed that of a call, and the call's id.
+    /// Returns the input as changed by a hook, and the call's id.
     pub fn changed_input(&self) -> Option<(&str, Value)> {
         let attachment = self.fields.get("attachment")?.as_object()?;
         if text_of(attachment, "hookEvent") != Some("PreToolUse") {
@@ -161,7 +162,7 @@ impl TranscriptEntry {
         Some((text_of(attachment, "toolUseID")?, input.clone()))
     }
 
-    /// Returns what became of a call, as one of this line's results tells.
+    /// Returns the result of a call, according to one of this line's results.
     pub fn fate(&self, result: &Object, tool: &str) -> CallFate {
         if result.get("is_error") != Some(&Value::Bool(true)) {
             return CallFate::Done;
@@ -173,7 +174,7 @@ impl TranscriptEntry {
         if decision.is_some() {
             return CallFate::Failed;
         }
-        // Earlier versions say it only in the words for the model.
+        // Earlier versions say so only in the text for the model.
         let told = result.get("content").map(plain_text).unwrap_or_default();
         if told.starts_with("<tool_use_error>") {
             CallFate::Refused
@@ -184,10 +185,10 @@ impl TranscriptEntry {
         }
     }
 
-    /// Returns the error of a result as a hook gets it.
+    /// Returns the error of a result as a hook receives it.
     pub fn error(&self, result: &Object) -> String {
         match self.tool_response().and_then(Value::as_str) {
-            // The words for the model may have a hint at their end.
+            // The text for the model may end with a hint.
             Some(error) => error.strip_prefix("Error: ").unwrap_or(error).to_owned(),
             None => result.get("content").map(plain_text).unwrap_or_default(),
         }
@@ -211,7 +212,7 @@ fn tells_of_denial(told: &str, tool: &str) -> bool {
             .is_some_and(|told| told.starts_with(" operation blocked by hook"))
 }
 
-/// Returns a text of an object; empty text counts as none.
+/// Returns a text of an object; an empty text counts as absent.
 pub(in crate::claude_code) fn text_of<'object>(
     object: &'object Object,
     name: &str,
@@ -219,7 +220,7 @@ pub(in crate::claude_code) fn text_of<'object>(
     object.get(name)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// Returns the text of a content: itself, or its blocks of text.
+/// Returns the text of a content: the text itself, or its text blocks.
 fn plain_text(content: &Value) -> String {
     if let Some(text) = content.as_str() {
         return text.to_owned();

@@ -12,7 +12,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/claude_code/transcript/recorded")
 }
 
-/// Every recorded transcript, by name.
+/// Returns every recorded transcript, by name.
 fn recorded() -> BTreeMap<String, Vec<u8>> {
     let names = fs::read_dir(folder()).unwrap().map(|file| file.unwrap().file_name());
     let names = names.filter_map(|name| Some(name.to_str()?.strip_suffix(".jsonl")?.to_owned()));
@@ -25,7 +25,7 @@ fn recorded() -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// What the hooks of a recorded session got.
+/// Returns what the hooks of a recorded session received.
 fn received(name: &str) -> Option<Vec<Object>> {
     let text = fs::read_to_string(folder().join(format!("{name}.hooks.jsonl"))).ok()?;
     Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
@@ -35,7 +35,7 @@ fn text<'object>(payload: &'object Object, name: &str) -> &'object str {
     text_of(payload, name).unwrap_or_default()
 }
 
-/// What a payload is about, in short.
+/// Returns a short description of a payload.
 fn headline(payload: &Object) -> String {
     let input = payload.get("tool_input").and_then(Value::as_object);
     let of_input = ["command", "file_path", "prompt"]
@@ -69,7 +69,7 @@ fn every_recorded_transcript() {
     insta::assert_snapshot!(shown);
 }
 
-/// What a payload is recognised by among those of its session.
+/// Returns what identifies a payload among those of its session.
 fn key(payload: &Object) -> String {
     let names = ["hook_event_name", "tool_use_id", "prompt", "source", "last_assistant_message"];
     names.map(|name| text(payload, name)).join(" | ")
@@ -79,7 +79,7 @@ fn key(payload: &Object) -> String {
 fn hooks_got_the_same() {
     for (name, bytes) in recorded() {
         let Some(mut received) = received(&name) else { continue };
-        // A compaction is made by a subagent of no type, which leaves no transcript.
+        // A compaction is made by a subagent without a type, which leaves no transcript.
         received.retain(|payload| {
             text(payload, "hook_event_name") != "SubagentStop"
                 || text_of(payload, "agent_type").is_some()
@@ -98,9 +98,9 @@ fn hooks_got_the_same() {
                 let not_told = match field.as_str() {
                     // The summary as the next conversation begins with it, not as it was written.
                     "compact_summary" => true,
-                    // A subagent's transcript has only what its model was told.
+                    // A subagent's transcript contains only what its model received.
                     "tool_response" => made.contains_key("agent_id"),
-                    // One that waits for its turn is sent with the id of the one before.
+                    // A queued prompt is sent with the id of the previous one.
                     "prompt_id" => text(made, "prompt") == "slow one",
                     _ => false,
                 };
@@ -119,7 +119,7 @@ fn hooks_got_the_same() {
 
 #[test]
 fn payloads_come_in_the_order_hooks_got_them() {
-    // Not where calls ran side by side, a prompt waited, or a subagent wrote elsewhere.
+    // Except where calls ran in parallel, a prompt was queued, or a subagent wrote elsewhere.
     for name in ["plain", "tools", "permission", "resumed", "stop-blocked", "commands"] {
         let read = read(&recorded()[name]);
         let made: Vec<String> = read.payloads.iter().map(|made| key(&made.payload)).collect();
@@ -148,7 +148,7 @@ fn every_payload_is_an_event_that_is_known() {
     }
 }
 
-/// A line of the session `s` in `/p`.
+/// Returns a line of the session `s` in `/p`.
 fn line(fields: Value) -> String {
     let mut line = json!({"sessionId": "s", "cwd": "/p", "timestamp": "2026-11-15T12:00:00Z"});
     let Value::Object(fields) = fields else { panic!("an object is wanted") };
@@ -177,7 +177,7 @@ fn failed(id: &str, told: &str) -> String {
     user(json!([{"type": "tool_result", "tool_use_id": id, "is_error": true, "content": told}]))
 }
 
-/// The events of a transcript, each with its line, without the start of the session.
+/// Returns the events of a transcript, each with its line, without the start of the session.
 fn events(lines: &[String]) -> Vec<String> {
     let read = read(lines.join("\n").as_bytes());
     let events = read
@@ -316,7 +316,7 @@ fn transcripts_cut_anywhere_are_read_as_far_as_they_go() {
     }
 }
 
-/// Lines that mean something, in an order that means nothing.
+/// Generates valid lines in an arbitrary order.
 fn some_line() -> impl Strategy<Value = String> {
     let words = || {
         prop::sample::select(vec![

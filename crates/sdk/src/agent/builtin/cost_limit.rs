@@ -1,4 +1,4 @@
-//! At most so many tokens for each session.
+//! A limit on the tokens that each session may use.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,13 +14,13 @@ use crate::function::HookError;
 #[error("the session has used {used} of its {most} tokens")]
 #[non_exhaustive]
 pub struct TokensUsedUp {
-    /// How many it has used.
+    /// How many tokens it has used.
     pub used: u64,
-    /// How many it may use.
+    /// How many tokens it may use.
     pub most: u64,
 }
 
-/// Limits what a session costs; made by [`cost_limit`]. Clones count together.
+/// Limits what a session costs; made by [`cost_limit`]. Clones share their counts.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CostLimit {
@@ -39,8 +39,8 @@ struct Sessions {
 #[derive(Debug, Default)]
 struct Spent {
     tokens: u64,
-    /// The last run, and what it had cost when it was last seen: one that is resumed goes on
-    /// counting from there.
+    /// The last run, and its cost when it was last seen: a resumed run continues counting from
+    /// there.
     last_run: (String, u64),
     seen: u64,
 }
@@ -67,8 +67,8 @@ pub fn cost_limit(name: impl Into<String>, tokens: u64) -> CostLimit {
 }
 
 impl CostLimit {
-    /// Remembers at most so many sessions; 10,000 by default. Those that ran longest ago are
-    /// forgotten first, and begin anew.
+    /// Remembers at most this many sessions; 10,000 by default. The least recently used ones are
+    /// forgotten first, and start again at zero.
     pub fn remember(mut self, most: usize) -> Self {
         self.remembered = most.max(1);
         self
@@ -84,7 +84,7 @@ impl CostLimit {
         self.lock().all.get(session).map_or(0, |spent| spent.tokens)
     }
 
-    /// Lets a session begin anew.
+    /// Resets a session to zero.
     pub fn reset(&self, session: &SessionContext) {
         self.lock().all.remove(session);
     }

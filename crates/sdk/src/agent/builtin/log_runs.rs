@@ -1,4 +1,4 @@
-//! A line for each run.
+//! A log line for each run.
 
 use std::fmt;
 use std::io::Write;
@@ -19,9 +19,9 @@ pub struct LogRuns {
     writer: Arc<Mutex<dyn Write + Send>>,
 }
 
-/// Writes a line of JSON before and one after each run, aside: nobody waits for it.
+/// Writes a line of JSON before and one after each run, in the background: nothing waits for it.
 ///
-/// What was said is left out, only its length is told.
+/// Texts are left out, only their lengths are logged.
 ///
 /// ```
 /// use anyhook_sdk::agent::builtin::log_runs;
@@ -35,7 +35,7 @@ pub fn log_runs(name: impl Into<String>, writer: impl Write + Send + 'static) ->
 }
 
 impl LogRuns {
-    /// Writes what was said, too, with its secrets and personal data masked.
+    /// Logs the texts, too, with their secrets and personal data masked.
     pub fn with_texts(mut self) -> Self {
         self.texts = true;
         self
@@ -85,7 +85,7 @@ impl LogRuns {
         let writer = self.writer.clone();
         let write = move || {
             let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-            // At once, so that two programs may write to one file.
+            // In one write, so that two programs may write to the same file.
             writer.write_all(format!("{line}\n").as_bytes())?;
             writer.flush()
         };

@@ -1,4 +1,4 @@
-//! Secrets and personal data: masked, or refused.
+//! Detects secrets and personal data, and masks or refuses them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use super::personal;
 use crate::agent::hook::{PostHook, PreHook};
 use crate::function::HookError;
 
-/// What was found was not let through.
+/// A text contained secrets or personal data and was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the text contains data that must not be passed on: {}", kinds.join(", "))]
 #[non_exhaustive]
@@ -20,7 +20,7 @@ pub struct SecretsFound {
     pub kinds: Vec<String>,
 }
 
-/// What is looked for.
+/// What is searched for.
 #[derive(Clone, Debug)]
 pub(crate) struct Detector {
     secrets: bool,
@@ -34,8 +34,8 @@ impl Default for Detector {
 }
 
 impl Detector {
-    /// Returns the text with `[redacted KIND]` in place of all that was found, and the kinds, each
-    /// once; nothing if there is nothing.
+    /// Returns the text with `[redacted KIND]` in place of everything that was found, and the kinds
+    /// without duplicates; `None` if nothing was found.
     pub(crate) fn mask(&self, text: &str) -> Option<(String, Vec<&'static str>)> {
         let redacted = self.secrets.then(|| redact(text)).flatten();
         let (text, mut kinds) = match &redacted {
@@ -59,7 +59,7 @@ impl Detector {
         (!kinds.is_empty()).then_some((masked, kinds))
     }
 
-    /// The same, whether something was found or not.
+    /// Returns the masked text, whether something was found or not.
     pub(crate) fn masked(&self, text: &str) -> String {
         self.mask(text).map_or_else(|| text.to_owned(), |(masked, _)| masked)
     }
@@ -75,9 +75,9 @@ pub struct MaskSecrets {
     refuses: bool,
 }
 
-/// Masks secrets and personal data: in what the person says, and in what the agent answers.
+/// Masks secrets and personal data: in the user's message, and in the agent's answer.
 ///
-/// Found are secrets as in the journal (keys, tokens, passwords), and of personal data `email`,
+/// It finds secrets as in the journal (keys, tokens, passwords), and of personal data `email`,
 /// `card`, `iban`, `us-ssn` and `phone` (in international form). The kinds that were found are in
 /// `metadata["masked"]` of the context or the run.
 ///
@@ -92,7 +92,8 @@ pub fn mask_secrets(name: impl Into<String>) -> MaskSecrets {
     MaskSecrets { name: name.into(), detector: Detector::default(), refuses: false }
 }
 
-/// Refuses texts with secrets or personal data, with [`SecretsFound`]; else as [`mask_secrets`].
+/// Refuses texts with secrets or personal data, with [`SecretsFound`]; otherwise like
+/// [`mask_secrets`].
 ///
 /// ```
 /// use anyhook_sdk::agent::builtin::refuse_secrets;
@@ -111,14 +112,14 @@ impl MaskSecrets {
         self
     }
 
-    /// Looks for secrets alone, not for personal data.
+    /// Searches for secrets only, not for personal data.
     pub fn secrets_only(mut self) -> Self {
         let all = ["email", "card", "iban", "us-ssn", "phone"];
         self.detector.ignored.extend(all.map(str::to_owned));
         self
     }
 
-    /// Looks for personal data alone, not for secrets.
+    /// Searches for personal data only, not for secrets.
     pub fn personal_data_only(mut self) -> Self {
         self.detector.secrets = false;
         self
@@ -137,7 +138,7 @@ impl MaskSecrets {
         &self.detector
     }
 
-    /// Makes the guardrail on what the person says.
+    /// Makes the guardrail for the user's message.
     pub fn pre_hook(&self) -> PreHook {
         let this = Arc::new(self.clone());
         let hook = PreHook::boxed(&self.name, move |context| {
@@ -147,7 +148,7 @@ impl MaskSecrets {
         hook.guardrail()
     }
 
-    /// Makes the guardrail on what the agent answers. What a tool said stays as it is.
+    /// Makes the guardrail for the agent's answer. The output of tools is not changed.
     pub fn post_hook(&self) -> PostHook {
         let this = Arc::new(self.clone());
         let hook = PostHook::boxed(&self.name, move |_, run| {
@@ -165,7 +166,7 @@ impl MaskSecrets {
         }
         *text = masked;
         let noted = metadata.entry("masked").or_insert_with(|| Value::Array(Vec::new()));
-        // Another hook may have put something else there; ours is the truth about masking.
+        // Another hook may have put something else there; ours is authoritative about masking.
         if !noted.is_array() {
             *noted = Value::Array(Vec::new());
         }

@@ -1,24 +1,26 @@
-//! Secrets and personal data, masked while the model speaks.
+//! Masks secrets and personal data in a streamed answer.
 //!
 //! Decisions are made only where a word ends, never where a piece does: however a text is cut, the
-//! same is shown. At such a place all is shown that cannot be part of a secret any more; the rest
-//! waits. What is shown depends on what waits alone, at most [`MOST_WAITING`] bytes.
+//! same is shown. At such a point everything is shown that can no longer be part of a secret; the
+//! rest is held back. What is shown depends only on the held text, which is at most
+//! [`MOST_WAITING`] bytes.
 
 use super::mask_secrets::{Detector, MaskSecrets};
 use crate::agent::hook::TIMEOUT_DEFAULT;
 use crate::agent::stream_hook::{StreamHook, StreamStep};
 
-/// So many bytes wait at most. A private key of 8192 bits has fewer.
+/// At most this many bytes are held back. A private key of 8192 bits has fewer.
 const MOST_WAITING: usize = 16 * 1024;
-/// So many words are kept back, for those such as `Authorization: Bearer …`.
+/// This many words are held back, for secrets such as `Authorization: Bearer …`.
 const WORDS: usize = 3;
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 
-/// Masks secrets and personal data in what the model says, also where they come in several pieces.
+/// Masks secrets and personal data in a streamed answer, also where they are split over several
+/// pieces.
 ///
-/// It is found what [`mask_secrets`](super::mask_secrets()) finds, where it fits into 16 KiB. The
-/// last few words wait for the next ones: that is how far the shown text is behind.
+/// It finds what [`mask_secrets`](super::mask_secrets()) finds, if that fits into 16 KiB. The last
+/// few words are held back until the next ones arrive: that is how far the shown text lags behind.
 ///
 /// ```
 /// use anyhook_sdk::agent::builtin::mask_secrets_in_stream;
@@ -35,7 +37,7 @@ pub fn mask_secrets_in_stream(name: impl Into<String>) -> StreamHook {
 }
 
 impl MaskSecrets {
-    /// Makes the guardrail on what the model says, while it says it. It masks, never refuses.
+    /// Makes the guardrail for a streamed answer. It masks, never refuses.
     pub fn stream_hook(&self) -> StreamHook {
         hook(self.name().to_owned(), self.detector().clone())
     }
@@ -55,11 +57,11 @@ fn hook(name: String, detector: Detector) -> StreamHook {
             StreamStep::Change(shown)
         })
     });
-    // A guardrail that is too slow ends the answer: a busy machine is no reason to.
+    // A guardrail that is too slow ends the answer: a busy machine is not a reason to.
     hook.guardrail().timeout(TIMEOUT_DEFAULT)
 }
 
-/// What waits to be shown.
+/// The text that is held back.
 struct HeldText {
     detector: Detector,
     text: String,
@@ -83,7 +85,7 @@ impl HeldText {
         self.detector.masked(&std::mem::take(&mut self.text))
     }
 
-    /// Whether nothing found lies across this place, or needs what is before it to be found.
+    /// Returns whether nothing found spans this position, or needs the text before it to be found.
     fn may_part(&self, at: usize) -> bool {
         let (before, after) = self.text.split_at(at);
         match self.detector.mask(&self.text) {
@@ -94,10 +96,10 @@ impl HeldText {
         }
     }
 
-    /// Up to where nothing that comes can change what is found.
+    /// Returns the position up to which no further text can change what is found.
     fn settled(&self) -> usize {
         let text = &self.text;
-        // Nothing but a key or a command goes on behind these.
+        // Only a key or a command continues after these.
         let hard = text.rfind(ends_all).map_or(0, |at| at + width(text, at));
         let mut end = text.len();
         if hard < end {
@@ -126,7 +128,7 @@ fn width(text: &str, at: usize) -> usize {
     text[at..].chars().next().map_or(0, char::len_utf8)
 }
 
-/// Where the last words before `end` begin.
+/// Returns where the last words before `end` start.
 fn last_words(text: &str, end: usize, count: usize) -> usize {
     let mut at = end;
     for _ in 0..count {
@@ -136,14 +138,14 @@ fn last_words(text: &str, end: usize, count: usize) -> usize {
     at
 }
 
-/// Whether a word may be one of the groups of a number: `4111`, `(415)`, `WEST`.
+/// Returns whether a word may be one of the groups of a number: `4111`, `(415)`, `WEST`.
 fn is_group(word: &str) -> bool {
     let word = word.trim_end();
     let short = word.len() <= 4 && word.bytes().all(|byte| byte.is_ascii_uppercase());
     !word.is_empty() && (short || word.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
-/// Where the last line begins; one that ends with a backslash goes on.
+/// Returns where the last line starts; a line that ends with a backslash continues.
 fn line_start(text: &str) -> usize {
     let mut end = text.len();
     while let Some(at) = text[..end].rfind('\n') {
@@ -155,7 +157,7 @@ fn line_start(text: &str) -> usize {
     0
 }
 
-/// Where a private key begins that has no end yet.
+/// Returns where a private key starts that has no end yet.
 fn open_key(text: &str) -> Option<usize> {
     let begin = text.rfind(BEGIN)?;
     let ended = text[begin..].find(END).is_some_and(|at| {

@@ -1,18 +1,18 @@
-//! Messages that are too long.
+//! A limit on the length of messages.
 
 use anyhook_model::truncate::first_chars;
 
 use crate::agent::hook::PreHook;
 use crate::function::HookError;
 
-/// A message is longer than it may be.
+/// A message is longer than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the message has {characters} characters, more than {most}")]
 #[non_exhaustive]
 pub struct TooLong {
     /// How many characters it has.
     pub characters: usize,
-    /// How many it may have.
+    /// How many characters it may have.
     pub most: usize,
 }
 
@@ -38,7 +38,7 @@ pub fn max_length(name: impl Into<String>, characters: usize) -> MaxLength {
 }
 
 impl MaxLength {
-    /// Keeps the beginning of a longer message in place of refusing it.
+    /// Truncates a longer message instead of refusing it.
     pub fn truncate(mut self) -> Self {
         self.truncates = true;
         self

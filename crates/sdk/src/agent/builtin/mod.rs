@@ -1,15 +1,15 @@
-//! Hooks that many agents want, made by functions and set up by their builders.
+//! Built-in hooks that many agents need, made by functions and configured with builders.
 //!
 //! | made by | is |
 //! |---|---|
-//! | [`rate_limit`] | at most so many runs in a span of time, for each user |
+//! | [`rate_limit`] | a limit on runs per period, for each user |
 //! | [`mask_secrets`] | secrets and personal data replaced, before and after |
 //! | [`refuse_secrets`] | secrets and personal data refused, before and after |
-//! | [`max_length`] | no longer messages than this, or the beginning of them |
-//! | [`prompt_injection`] | no well-known attempts to talk an agent out of its instructions |
-//! | [`cost_limit`] | at most so many tokens for each session |
-//! | [`log_runs`] | a line for each run, written aside |
-//! | [`mask_secrets_in_stream`] | secrets and personal data replaced while the model speaks |
+//! | [`max_length`] | a limit on the length of messages, refused or truncated |
+//! | [`prompt_injection`] | well-known attempts to override the instructions, refused |
+//! | [`cost_limit`] | a limit on tokens for each session |
+//! | [`log_runs`] | a line for each run, written in the background |
+//! | [`mask_secrets_in_stream`] | secrets and personal data replaced in a streamed answer |
 //!
 //! All but the last two are guardrails: a run waits for them, and ends if they say no.
 
@@ -31,7 +31,8 @@ pub use max_length::{MaxLength, TooLong, max_length};
 pub use prompt_injection::{PatternError, PromptInjection, PromptInjectionFound, prompt_injection};
 pub use rate_limit::{RateLimit, RateLimited, rate_limit};
 
-/// So many users or sessions are remembered; then the ones that matter least are forgotten.
+/// At most this many users or sessions are remembered; beyond that the least relevant ones are
+/// forgotten.
 const MOST_REMEMBERED: usize = 10_000;
 
 #[cfg(test)]
@@ -58,7 +59,7 @@ mod tests {
         hook.execute(context).await
     }
 
-    /// Says something to a hook, and returns the context as it left it.
+    /// Passes a message to a hook, and returns the context as the hook left it.
     pub(super) async fn say(hook: &PreHook, message: &str) -> Result<HookContext, HookError> {
         let mut context = context("user");
         message.clone_into(&mut context.user_message);

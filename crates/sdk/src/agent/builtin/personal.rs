@@ -1,7 +1,7 @@
-//! Finds what points to a person: e-mail addresses, cards, bank accounts, US social security
-//! numbers, phone numbers.
+//! Finds personal data: e-mail addresses, cards, bank accounts, US social security numbers, phone
+//! numbers.
 //!
-//! Each finder is made to be right rather than complete: what has a check digit is checked.
+//! Each finder prefers precision over recall: check digits are verified.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,11 +15,11 @@ static DIGITS: LazyLock<Regex> = LazyLock::new(|| compiled(r"[0-9]+(?:[ -][0-9]+
 static IBAN: LazyLock<Regex> = LazyLock::new(|| compiled(r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]){11,30}"));
 static PHONE: LazyLock<Regex> = LazyLock::new(|| compiled(r"\+[1-9](?:[ .()/-]{0,2}[0-9]){7,14}"));
 
-/// What looks like the domain of an address in names of files, as in `logo@2x.png`.
+/// File extensions that look like the domain of an address, as in `logo@2x.png`.
 const FILE_ENDINGS: [&str; 10] =
     ["png", "jpg", "jpeg", "gif", "svg", "webp", "css", "js", "json", "html"];
 
-/// How long an account number is in each country.
+/// The length of an account number in each country.
 const IBAN_LENGTHS: &str = "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 \
     CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18 FO18 FR27 GB22 GE22 GI23 GL18 \
     GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LI21 \
@@ -32,7 +32,7 @@ pub(super) fn compiled(expression: &str) -> Regex {
     Regex::new(expression).expect("a constant expression")
 }
 
-/// Finds all, in order; none overlaps another.
+/// Finds all, in order; matches do not overlap.
 pub(super) fn find(text: &str) -> Vec<(Range<usize>, &'static str)> {
     let mut found = Vec::new();
     if text.contains('@') {
@@ -51,7 +51,7 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, &'static str)> {
             numbers(text, hit.range(), &mut found);
         }
     }
-    // Of two at the same place the longer one counts.
+    // Of two at the same position the longer one counts.
     found.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
     let mut end = 0;
     found.retain(|(range, _)| {
@@ -62,7 +62,7 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, &'static str)> {
     found
 }
 
-/// Whether neither a letter nor a digit touches it.
+/// Returns whether neither a letter nor a digit is adjacent to it.
 fn is_free(text: &str, range: &Range<usize>) -> bool {
     let touches = |byte: Option<&u8>| byte.is_some_and(|byte| is_word(*byte));
     let bytes = text.as_bytes();
@@ -86,7 +86,7 @@ fn is_address(text: &str, range: &Range<usize>) -> bool {
 
 fn ibans(text: &str) -> impl Iterator<Item = (Range<usize>, &'static str)> {
     IBAN.find_iter(text).filter_map(|hit| {
-        // The expression may have taken words that follow: the country says where the end is.
+        // The expression may have matched words that follow: the country defines the length.
         let country = hit.as_str().get(..2)?;
         let known = IBAN_LENGTHS.split(' ').find_map(|known| known.strip_prefix(country))?;
         let length: usize = known.parse().ok()?;
@@ -97,7 +97,7 @@ fn ibans(text: &str) -> impl Iterator<Item = (Range<usize>, &'static str)> {
     })
 }
 
-/// ISO 7064: moved to the end, letters as numbers, the rest of 97 is 1.
+/// ISO 7064: the first four characters moved to the end, letters as numbers, modulo 97 is 1.
 fn has_check_digits(iban: &str) -> bool {
     let all: Vec<u8> = iban.bytes().filter(|byte| *byte != b' ').collect();
     let rest = all.iter().cycle().skip(4).take(all.len()).fold(0u32, |rest, &byte| match byte {
@@ -107,7 +107,7 @@ fn has_check_digits(iban: &str) -> bool {
     rest == 1
 }
 
-/// Looks for cards and social security numbers in digits with single blanks or dashes between.
+/// Searches for cards and social security numbers in digits separated by single spaces or dashes.
 fn numbers(text: &str, run: Range<usize>, found: &mut Vec<(Range<usize>, &'static str)>) {
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut from = run.start;
@@ -159,7 +159,7 @@ fn is_social_security_number(text: &str, groups: &[Range<usize>]) -> bool {
         && serial != "0000"
 }
 
-/// Whether an issuer gives out such numbers, and the check digit is right.
+/// Returns whether an issuer uses such numbers, and the check digit is right.
 fn is_card(digits: &[u8]) -> bool {
     let first =
         |count: usize| digits.iter().take(count).fold(0u32, |all, &one| all * 10 + u32::from(one));

@@ -1,4 +1,4 @@
-//! Attempts to talk an agent out of its instructions.
+//! Detects prompt injection: attempts to override an agent's instructions.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,7 +11,7 @@ use super::prompt_patterns::{SPACED, SQUEEZED};
 use crate::agent::hook::PreHook;
 use crate::function::HookError;
 
-/// A message has a pattern of an attack.
+/// A message matches a pattern of an attack.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the message looks like an attempt to change the agent's instructions: {pattern}")]
 #[non_exhaustive]
@@ -20,7 +20,7 @@ pub struct PromptInjectionFound {
     pub pattern: String,
 }
 
-/// A pattern is no regular expression.
+/// A pattern is not a regular expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the pattern `{name}` is invalid: {why}")]
 #[non_exhaustive]
@@ -31,7 +31,7 @@ pub struct PatternError {
     pub why: String,
 }
 
-/// The name of the pattern for text that nobody sees.
+/// The name of the pattern for invisible text.
 const HIDDEN: &str = "hidden-text";
 
 struct Pattern {
@@ -49,7 +49,7 @@ static BUILT_IN: LazyLock<[Vec<Pattern>; 2]> = LazyLock::new(|| {
     })
 });
 
-/// Refuses attempts to change an agent's instructions; made by [`prompt_injection`].
+/// Refuses attempts to override an agent's instructions; made by [`prompt_injection`].
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct PromptInjection {
@@ -58,12 +58,12 @@ pub struct PromptInjection {
     left_out: Vec<String>,
 }
 
-/// Refuses messages that have a well-known pattern of an attack, with [`PromptInjectionFound`].
+/// Refuses messages that match a well-known pattern of an attack, with [`PromptInjectionFound`].
 ///
 /// Patterns are `ignore-instructions`, `new-role`, `jailbreak`, `reveal-prompt` (in English,
-/// Chinese, German, French and Spanish), `role-tag` and `hidden-text`. Case, accents, blanks and
-/// look-alike forms of letters make no difference. Attacks in words of their own pass: this is one
-/// layer, not the last one.
+/// Chinese, German, French and Spanish), `role-tag` and `hidden-text`. Case, accents, spaces and
+/// look-alike letters make no difference. Attacks in other words pass: this is one layer of
+/// defence, not the only one.
 ///
 /// ```
 /// use anyhook_sdk::agent::builtin::prompt_injection;
@@ -80,8 +80,8 @@ pub fn prompt_injection(name: impl Into<String>) -> PromptInjection {
 }
 
 impl PromptInjection {
-    /// Adds a pattern: a regular expression over the text in NFKC, without invisible letters and
-    /// with single blanks, whatever its case.
+    /// Adds a pattern: a case-insensitive regular expression over the text in NFKC, without
+    /// invisible characters and with single spaces.
     pub fn pattern(
         mut self,
         name: impl Into<String>,
@@ -95,13 +95,13 @@ impl PromptInjection {
         Ok(self)
     }
 
-    /// Leaves out a built-in pattern.
+    /// Disables a built-in pattern.
     pub fn without(mut self, pattern: impl Into<String>) -> Self {
         self.left_out.push(pattern.into());
         self
     }
 
-    /// Returns the name of the first pattern that a text has.
+    /// Returns the name of the first pattern that a text matches.
     pub fn find(&self, text: &str) -> Option<String> {
         let is_wanted = |name: &str| !self.left_out.iter().any(|left_out| left_out == name);
         if is_wanted(HIDDEN) && hides_text(text) {
@@ -147,8 +147,8 @@ fn single_blanks(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether there are letters that only a machine reads. Flags of regions such as Wales are spelled
-/// with them, too: a black flag, then the tags.
+/// Returns whether there are characters that only a machine reads. Flags of regions such as Wales
+/// are encoded with them, too: a black flag, then the tags.
 fn hides_text(text: &str) -> bool {
     let mut in_flag = false;
     text.chars().any(|letter| {

@@ -1,6 +1,6 @@
-//! What attempts to talk an agent out of its instructions look like: names and expressions.
+//! Patterns of prompt injection: names and regular expressions.
 
-/// Patterns over letters and digits alone: small, without accents, blanks and punctuation.
+/// Patterns over letters and digits alone: lower case, without accents, spaces and punctuation.
 pub(super) const SQUEEZED: &[(&str, &str)] = &[
     // English
     (
@@ -49,7 +49,7 @@ pub(super) const SQUEEZED: &[(&str, &str)] = &[
         "reveal-prompt",
         "(?:输出|显示|告诉我|打印|透露|重复|泄露|说出|展示)(?:你|您)?(?:的|全部|完整|所有)*(?:系统提示|系统指令|初始指令|系统消息|隐藏指令|提示词)",
     ),
-    // German; ß becomes ss in no step, so both are there
+    // German; ß is never converted to ss, so both are there
     (
         "ignore-instructions",
         "(?:ignorier|vergiss|vergess|missacht|verwirf)(?:e|en|t)?(?:sie|bitte)?(?:alle|samtliche|die|deine|ihre)*(?:vorherigen|bisherigen|vorigen|obigen|fruheren|vorangegangenen|vorangehenden)(?:system)?(?:anweisung|instruktion|befehl|regel|vorgabe|prompts)",
@@ -90,7 +90,7 @@ pub(super) const SQUEEZED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Patterns over the text in small letters, with single blanks.
+/// Patterns over the text in lower case, with single spaces.
 pub(super) const SPACED: &[(&str, &str)] = &[
     (
         "role-tag",

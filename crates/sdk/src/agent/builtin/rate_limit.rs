@@ -1,4 +1,4 @@
-//! At most so many runs in a span of time.
+//! A limit on the number of runs per period.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -11,12 +11,12 @@ use super::MOST_REMEMBERED;
 use crate::agent::hook::{HookContext, PreHook};
 use crate::function::HookError;
 
-/// There were as many runs as there may be.
+/// The limit of runs is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many runs: try again in {} ms", retry_after.as_millis())]
 #[non_exhaustive]
 pub struct RateLimited {
-    /// When the next run may begin.
+    /// How long until the next run may start.
     pub retry_after: Duration,
 }
 
@@ -33,10 +33,10 @@ pub struct RateLimit {
     key: Arc<LimitKey>,
 }
 
-/// Lets at most so many runs begin in any span of this length, for each user; where no user is
+/// Lets at most `most` runs start in any period of length `per`, for each user; if the user is not
 /// known, for each session. Others fail with [`RateLimited`].
 ///
-/// It remembers when the last runs of each user began, for at most 10,000 users.
+/// It remembers when the last runs of each user started, for at most 10,000 users.
 ///
 /// ```
 /// use std::time::Duration;
@@ -52,7 +52,7 @@ pub fn rate_limit(name: impl Into<String>, most: usize, per: Duration) -> RateLi
         per,
         remembered: MOST_REMEMBERED,
         key: Arc::new(|context| match &context.session.user_id {
-            // A user and a session of the same name are two.
+            // A user and a session of the same name are counted separately.
             Some(user) => format!("user {user}"),
             None => format!("session {}", context.session.session_id),
         }),
@@ -60,24 +60,24 @@ pub fn rate_limit(name: impl Into<String>, most: usize, per: Duration) -> RateLi
 }
 
 impl RateLimit {
-    /// Counts the runs of all together.
+    /// Counts all runs together.
     pub fn global(self) -> Self {
         self.by(|_| String::new())
     }
 
-    /// Counts the runs for which this returns the same.
+    /// Counts runs with the same key together.
     pub fn by(mut self, key: impl Fn(&HookContext) -> String + Send + Sync + 'static) -> Self {
         self.key = Arc::new(key);
         self
     }
 
-    /// Remembers at most so many users; 10,000 by default.
+    /// Remembers at most this many users; 10,000 by default.
     pub fn remember(mut self, most: usize) -> Self {
         self.remembered = most.max(1);
         self
     }
 
-    /// Makes the guardrail. Each one counts for itself.
+    /// Makes the guardrail. Each one has its own counts.
     pub fn pre_hook(self) -> PreHook {
         let begun = Mutex::new(HashMap::new());
         let hook = PreHook::boxed(self.name.clone(), move |context| {
@@ -98,7 +98,7 @@ impl RateLimit {
         let is_over = |at: &Instant| now.saturating_duration_since(*at) >= self.per;
         if !begun.contains_key(&key) && begun.len() >= self.remembered {
             begun.retain(|_, runs| runs.back().is_some_and(|last| !is_over(last)));
-            // If all of them matter still, the one that matters for the shortest time goes.
+            // If all of them are still relevant, the one that expires first is dropped.
             if begun.len() >= self.remembered {
                 let first = begun.iter().min_by_key(|(_, runs)| runs.back().copied());
                 if let Some(first) = first.map(|(key, _)| key.clone()) {

@@ -1,4 +1,4 @@
-//! Whole answers, through every layer but the network.
+//! Tests of whole answers, through every layer but the network.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Rows become places.
+//! Computes positions from rows.
 
 use super::edges::{GatedBox, PlacedUnits, RowBand};
 use super::order::{Arrow, Port, RowItem, RowOrder, Unit};
@@ -16,25 +16,25 @@ const GATE_GAP: i32 = 34;
 /// Around the boxes of a frame, and above them for its name.
 const FRAME: i32 = 24;
 const FRAME_NAME: i32 = 18;
-/// How wide the place of an arrow is that passes a row.
+/// Width of the slot of an arrow that crosses a row.
 const PASS: i32 = 24;
 /// Between two arrows at the left.
 const LANE: i32 = 18;
 
-/// Where a unit's boxes are, from its own left upper corner.
+/// Where a unit's boxes are, relative to its top left corner.
 struct Shape {
     width: i32,
-    /// Above the boxes: gates, and what a frame needs.
+    /// Space above the boxes: for gates, and for a frame.
     above: i32,
-    /// Below the boxes.
+    /// Space below the boxes.
     below: i32,
-    /// Around them.
+    /// Space around them.
     frame: i32,
-    /// How wide each box is.
+    /// Width of each box.
     each: i32,
 }
 
-/// Everything that gets a place.
+/// Everything that is to be positioned.
 pub struct Board<'all, 'sizes> {
     definition: &'all WorkflowDefinition,
     sizes: &'sizes Sizes<'sizes>,
@@ -69,7 +69,7 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
         };
         let gate = |stage: &StageDefinition| self.gate(stage).map_or(0, |(width, _)| width + 40);
         let widths = unit.members.iter().map(|stage| (self.sizes.width)(stage).max(gate(stage)));
-        // What stands side by side is of one size.
+        // Boxes in parallel have the same size.
         let each = widths.max().unwrap_or(0);
         let count = i32::try_from(unit.members.len()).unwrap_or(0);
         Shape {
@@ -93,7 +93,7 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
         widths - GAP
     }
 
-    /// Finds a place for everything.
+    /// Computes the position of everything.
     pub fn plan(&self, (left, top): Point) -> DiagramLayout<'all> {
         let mut back = self.back();
         let lanes = i32::try_from(back.len()).unwrap_or_default();
@@ -128,7 +128,7 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
         plan.arrows.extend(links.map(|(number, link)| placed.arrow(number, link)));
         let rows =
             |link: &Arrow| placed.row_of[link.from.unit].abs_diff(placed.row_of[link.to.unit]);
-        // The longer way is further out.
+        // The longer arrow is further out.
         back.sort_by_key(|(_, link)| std::cmp::Reverse(rows(link)));
         for (lane, (why, link)) in (0..).zip(&back) {
             let first = |port: Port| {
@@ -211,7 +211,7 @@ impl<'all, 'sizes> Board<'all, 'sizes> {
         })
     }
 
-    /// Returns what is done again, and why.
+    /// Returns the arrows back, with their reason.
     fn back(&self) -> Vec<(&'static str, Arrow)> {
         let mut all = Vec::new();
         if let Some(qa) = &self.definition.qa

@@ -1,22 +1,22 @@
-//! The ways of arrows between what has a place.
+//! Routes arrows between positioned elements.
 
 use super::order::{Arrow, Port};
 use super::{Point, Rect};
 
-/// A row in the picture.
+/// A row in the graph.
 #[derive(Clone, Copy, Default)]
 pub struct RowBand {
     pub top: i32,
     pub bottom: i32,
 }
 
-/// Where units, their members and the arrows that pass a row are.
+/// Positions of units, their members and the arrows that cross a row.
 pub struct PlacedUnits {
     pub bands: Vec<RowBand>,
     pub row_of: Vec<usize>,
     pub units: Vec<Rect>,
     pub members: Vec<Vec<GatedBox>>,
-    /// Of each: the arrow, the row, and where it is in it.
+    /// For each: the arrow, the row, and its position there.
     pub passes: Vec<(usize, usize, i32)>,
 }
 
@@ -38,7 +38,7 @@ impl GatedBox {
 }
 
 impl PlacedUnits {
-    /// Returns what an arrow begins or ends at.
+    /// Returns the end point of an arrow at a port.
     fn ends(&self, port: Port) -> (i32, i32, i32) {
         match port.member {
             Some(member) => {
@@ -57,7 +57,7 @@ impl PlacedUnits {
         }
     }
 
-    /// Returns an arrow's way down: straight through rows, bent between them.
+    /// Returns an arrow's path down: straight through rows, bent between them.
     pub fn arrow(&self, number: usize, link: &Arrow) -> Vec<Point> {
         let (x, _, bottom) = self.ends(link.from);
         let mut points = vec![(x, bottom), (x, self.bands[self.row_of[link.from.unit]].bottom)];
@@ -71,7 +71,7 @@ impl PlacedUnits {
         points
     }
 
-    /// Returns an arrow's way back, at the left of everything.
+    /// Returns the path of an arrow back, at the left of everything.
     pub fn back(
         &self,
         link: &Arrow,
@@ -101,7 +101,7 @@ impl PlacedUnits {
         points
     }
 
-    /// Returns what an arrow at the left begins or ends at: a box, or a frame as a whole.
+    /// Returns what an arrow at the left begins or ends at: a box, or a whole frame.
     fn side(&self, port: Port) -> Rect {
         match (port.member, self.members[port.unit].as_slice()) {
             (Some(member), cells) => cells[member].place,

@@ -1,8 +1,8 @@
-//! What stands in which row, and in which order.
+//! Assigns stages to rows, and orders each row.
 
 use crate::definition::{StageDefinition, WorkflowDefinition};
 
-/// So many times the boxes of a row are put in order.
+/// Number of passes that order the boxes of a row.
 const SWEEPS: usize = 6;
 
 /// A stage or a group.
@@ -18,33 +18,33 @@ pub struct Port {
     pub member: Option<usize>,
 }
 
-/// An arrow from one to what comes after it.
+/// An arrow from a unit to its successor.
 pub struct Arrow {
     pub from: Port,
     pub to: Port,
 }
 
-/// What has a place in a row.
+/// An element of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum RowItem {
     Unit(usize),
     Pass(usize),
 }
 
-/// What stands where, before it has a place.
+/// The order of everything, before it has a position.
 pub struct RowOrder<'all> {
     pub units: Vec<Unit<'all>>,
     pub links: Vec<Arrow>,
     pub rows: Vec<Vec<RowItem>>,
 }
 
-/// Puts everything in order.
+/// Computes the order.
 pub fn order(definition: &WorkflowDefinition) -> RowOrder<'_> {
     let mut units = units(definition, true);
     let mut links = links(definition, &units);
     let (mut rows, is_ordered) = row_numbers(units.len(), &links);
     if !is_ordered {
-        // A stage of a group comes after another of it: there is no side by side.
+        // A stage of a group comes after another of it: they cannot be in parallel.
         units = self::units(definition, false);
         links = self::links(definition, &units);
         (rows, _) = row_numbers(units.len(), &links);
@@ -66,12 +66,12 @@ fn units(definition: &WorkflowDefinition, is_grouped: bool) -> Vec<Unit<'_>> {
     units
 }
 
-/// Returns the arrows: one between two units if all of one come after all of the other.
+/// Returns the arrows: a single one between two units if all of one come after all of the other.
 fn links(definition: &WorkflowDefinition, units: &[Unit<'_>]) -> Vec<Arrow> {
     let mut links = Vec::new();
     for (to, later) in units.iter().enumerate() {
         for (from, earlier) in units.iter().enumerate() {
-            // Of each member: those that it comes after.
+            // For each member: its predecessors.
             let before: Vec<Vec<usize>> = later
                 .members
                 .iter()
@@ -104,7 +104,7 @@ fn links(definition: &WorkflowDefinition, units: &[Unit<'_>]) -> Vec<Arrow> {
     links
 }
 
-/// Returns the row of every unit, and whether each is below all that it comes after.
+/// Returns the row of every unit, and whether each is below all of its predecessors.
 fn row_numbers(units: usize, links: &[Arrow]) -> (Vec<usize>, bool) {
     let mut rows = vec![0; units];
     for _ in 0..units {
@@ -120,7 +120,7 @@ fn row_numbers(units: usize, links: &[Arrow]) -> (Vec<usize>, bool) {
     (rows, is_ordered)
 }
 
-/// Returns what stands in each row, so that few arrows cross.
+/// Returns the elements of each row, ordered so that few arrows cross.
 fn in_order(rows: &[usize], links: &[Arrow]) -> Vec<Vec<RowItem>> {
     let mut items: Vec<Vec<RowItem>> = vec![Vec::new(); rows.iter().max().map_or(0, |row| row + 1)];
     for (unit, row) in rows.iter().enumerate() {
@@ -131,7 +131,7 @@ fn in_order(rows: &[usize], links: &[Arrow]) -> Vec<Vec<RowItem>> {
             row.push(RowItem::Pass(number));
         }
     }
-    // What a link has in a row.
+    // The element of a link in a row.
     let at = |number: usize, row: usize| {
         let link = &links[number];
         if row == rows[link.from.unit] {
@@ -161,7 +161,7 @@ fn in_order(rows: &[usize], links: &[Arrow]) -> Vec<Vec<RowItem>> {
                         items[other].iter().position(|one| *one == at(number, other))
                     })
                     .collect();
-                // Twice the middle of its neighbours, from the middle of their row.
+                // Twice the mean position of its neighbours, relative to the middle of their row.
                 let width = items[other].len();
                 match neighbours.len() {
                     0 => (2 * place + 1) * 1_000 / items[row].len(),

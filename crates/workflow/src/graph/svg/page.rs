@@ -1,4 +1,4 @@
-//! The text of an SVG in the making.
+//! A builder for the text of an SVG.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,12 @@ use crate::graph::layout::{Point, Rect};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Returns how wide a text is, about: the fonts of readers differ.
+/// Returns the approximate width of a text: the fonts of readers differ.
 pub fn text_width(text: &str, size: i32) -> i32 {
     i32::try_from(text.chars().count()).unwrap_or(i32::MAX / 100).saturating_mul(size) * 31 / 50
 }
 
-/// An SVG in the making.
+/// An SVG under construction.
 #[derive(Default)]
 pub struct SvgPage {
     body: String,
@@ -24,7 +24,7 @@ impl SvgPage {
         let _ = writeln!(self.body, "{indent}{line}");
     }
 
-    /// Begins what belongs together.
+    /// Opens a group.
     pub fn open(&mut self) {
         self.line("<g>");
         self.depth += 1;
@@ -55,14 +55,14 @@ impl SvgPage {
         self.line(&format!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"));
     }
 
-    /// Draws a line; with an arrow's head at its end, if one is named.
+    /// Draws a path; with an arrowhead at its end, if one is named.
     pub fn path(&mut self, class: &str, path: &str, head: &str) {
         let head =
             if head.is_empty() { String::new() } else { format!(" marker-end=\"url(#{head})\"") };
         self.line(&format!("<path class=\"{class}\" d=\"{path}\"{head}/>"));
     }
 
-    /// Makes the whole of it.
+    /// Builds the complete SVG.
     pub fn finish(self, (width, height): Point, title: &str, description: &str) -> String {
         let marker = |id: &str| {
             format!(
@@ -87,7 +87,7 @@ impl SvgPage {
     }
 }
 
-/// Returns a text as it stands in XML; what cannot stand there is left out.
+/// Escapes a text for XML; characters that are not allowed are omitted.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! Beside the stages: who reviews what, and what the signs mean.
+//! The panel next to the stages: who reviews what, and the legend.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ const WIDTH: i32 = 300;
 /// Between the lines of a text.
 const LINE: i32 = 17;
 
-/// Draws the panel; returns its right lower corner.
+/// Draws the panel; returns its bottom right corner.
 pub fn draw(
     page: &mut SvgPage,
     definition: &WorkflowDefinition,
@@ -88,7 +88,7 @@ fn wrapped(text: &str, width: i32) -> Vec<String> {
     lines
 }
 
-/// Says what the signs mean that are in the picture; returns where that ends.
+/// Draws the legend of the symbols that are used; returns where it ends.
 fn draw_signs(
     page: &mut SvgPage,
     definition: &WorkflowDefinition,

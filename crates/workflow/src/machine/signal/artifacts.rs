@@ -11,7 +11,7 @@ use crate::refusal::{ArtifactDefect, WorkflowRefusal};
 use crate::schemas::{ArtifactKind, validate};
 use crate::vocabulary::Mode;
 
-/// An artifact that is as it must be.
+/// A valid artifact.
 pub struct ValidArtifact<'all> {
     pub path: String,
     pub kind: Option<ArtifactKind>,
@@ -29,7 +29,7 @@ pub fn digests(made: &[ValidArtifact<'_>]) -> BTreeMap<String, String> {
     made.iter().map(|one| (one.path.clone(), digest(one.value))).collect()
 }
 
-/// Returns the artifacts of a signal, each as it must be.
+/// Returns the artifacts of a signal, after validating each.
 pub fn artifacts<'all>(
     definition: &WorkflowDefinition,
     signal: &ValidSignal,

@@ -1,4 +1,4 @@
-//! What the tests say, and who is to mend what they found.
+//! Test verdicts, and which stages fix the bugs.
 
 use std::collections::BTreeSet;
 
@@ -17,14 +17,14 @@ fn text(bug: &Value, key: &str) -> Option<String> {
     bug.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Returns the bugs of a report that are still there.
+/// Returns the bugs of a report that are still open.
 fn open_bugs<'all>(report: &ValidArtifact<'all>) -> Vec<&'all Value> {
     let bugs = report.value.get("bugs").and_then(Value::as_array);
     let is_open = |bug: &&Value| text(bug, "status").is_none_or(|status| status == "open");
     bugs.into_iter().flatten().filter(is_open).collect()
 }
 
-/// Returns those that are too bad to go on with.
+/// Returns those that block the workflow.
 fn blocking(rule: &QaRule, open: &[&Value]) -> Vec<String> {
     let is_blocking = |bug: &&&Value| {
         let severity = text(bug, "severity").and_then(|word| Severity::find(&word));
@@ -38,12 +38,12 @@ fn report<'all, 'made>(made: &'made [ValidArtifact<'all>]) -> Option<&'made Vali
     made.iter().find(|one| one.kind == Some(ArtifactKind::QA))
 }
 
-/// Looks whether tests approve although they found a bug that blocks.
+/// Checks that tests do not approve although they found a blocking bug.
 ///
-/// Such a report contradicts itself, so it goes back to its agent, as a deployment that was not
-/// deployed does. A person is not asked: nobody can decide about a bug of which the report says both
-/// that it is there and that all is well. The agent can say which of the two is true, and people are
-/// asked about `needs_fixes`.
+/// Such a report contradicts itself, so it goes back to its agent, like a deployment that was not
+/// deployed. A person is not asked: no one can decide about a bug if the report says both that it
+/// is there and that all is well. The agent can say which of the two is true, and people are asked
+/// about `needs_fixes`.
 pub fn check_tests(
     definition: &WorkflowDefinition,
     stage: &StageDefinition,
@@ -62,7 +62,7 @@ pub fn check_tests(
     Ok(())
 }
 
-/// Takes the tests' verdict in: what is too bad blocks at once.
+/// Merges the tests' verdict: blocking bugs block at once.
 pub fn merge_tests(draft: &mut Draft<'_>, stage: &StageDefinition, made: &[ValidArtifact<'_>]) {
     let definition = draft.definition;
     let Some(rule) = &definition.qa else { return };
@@ -89,7 +89,7 @@ pub fn merge_tests(draft: &mut Draft<'_>, stage: &StageDefinition, made: &[Valid
     }
 }
 
-/// Returns the stages that mend bugs: those that the bugs name, or those of the rule.
+/// Returns the stages that fix bugs: those that the bugs name, or those of the rule.
 fn to_fix(draft: &Draft<'_>, tests: &StageDefinition, bugs: Vec<Option<String>>) -> Vec<String> {
     let definition = draft.definition;
     let is_before = |name: &str| {

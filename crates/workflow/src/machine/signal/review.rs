@@ -1,4 +1,4 @@
-//! What reviewers say.
+//! Completion signals of reviewers.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::machine::draft::Draft;
 use crate::refusal::WorkflowRefusal;
 use crate::vocabulary::{ReviewStatus, Verdict};
 
-/// Takes a reviewer's word about the stage that it was asked about.
+/// Accepts a reviewer's verdict about the stage that it was asked about.
 pub fn of_review(
     draft: &mut Draft<'_>,
     review: &ReviewDefinition,
@@ -71,7 +71,7 @@ pub fn of_review(
     Ok(())
 }
 
-/// Returns what a review found: its findings, and the policies that are not met.
+/// Returns the findings of a review, including the policies that are not met.
 fn found(review: &str, made: &[ValidArtifact<'_>]) -> Option<Findings> {
     let report = made.iter().find(|one| one.text("verdict").is_some())?;
     let list = |key: &str| report.value.get(key).and_then(Value::as_array).into_iter().flatten();
@@ -83,14 +83,14 @@ fn found(review: &str, made: &[ValidArtifact<'_>]) -> Option<Findings> {
 }
 
 impl Draft<'_> {
-    /// Asks a reviewer again who did not review, or gives up.
+    /// Asks a reviewer again that did not review, or gives up.
     pub fn review_failed(&mut self, review: &ReviewDefinition, stage: &str, reason: &str) {
         let name = &review.name.text;
         let Some(one) = self.stage(stage).and_then(|stage| stage.reviews.get_mut(name)) else {
             return;
         };
         if one.attempts <= review.trying.retries {
-            // Asked again at once, as the first who waits.
+            // Asked again at once, as the first in the queue.
             one.status = ReviewStatus::Pending;
             self.tell(&format!("{name} failed"), Some(stage), None, Some(reason));
         } else {

@@ -1,10 +1,10 @@
-//! What the tests decide.
+//! Test verdicts and bugs.
 
 use serde_json::json;
 
 use super::*;
 
-/// A workflow whose tests are done with a verdict and bugs.
+/// A workflow whose tests completed with a verdict and bugs.
 fn tested(verdict: &str, bugs: &Value) -> Run {
     let mut run = Run::new("feature", "low");
     run.done("requirements").approve("requirements");
@@ -57,7 +57,7 @@ fn about_other_bugs_a_person_chooses() {
     assert_eq!(run.state.status, WorkflowStatus::Paused);
     assert_eq!(run.state.paused_at.as_deref(), Some("qa_testing"));
     assert_eq!(run.effects.ask, [("qa_testing".to_owned(), Asks::Choice)]);
-    // It is not a matter of yes or no.
+    // It is not a yes-or-no question.
     let yes = approve(&run.definition, &run.state, "qa_testing", kim("fine"));
     assert!(matches!(yes, Err(WorkflowRefusal::NothingAsked { .. })));
 
@@ -91,6 +91,6 @@ fn a_bug_that_names_no_stage_is_for_all_who_mend() {
     let bugs = json!([bug("p2", Some("backend_implementation")), bug("p3", Some("elsewhere"))]);
     let mut run = tested("needs_fixes", &bugs);
     run.choose("qa_testing", Decision::Fix);
-    // Who was skipped is not there to mend anything.
+    // A skipped agent cannot fix anything.
     assert_eq!(run.next(), ["backend_engineer", "ai_engineer"]);
 }

@@ -1,8 +1,8 @@
-//! Agents that end without a word.
+//! Agents that end without a signal.
 
 use super::*;
 
-/// Has the agent end that works on something.
+/// Ends the agent that works on a stage.
 fn ends(run: &mut Run, stage: &str) -> Invocation {
     let all = next(&run.definition, &run.state);
     let one = all.into_iter().find(|one| one.stage == stage).unwrap();

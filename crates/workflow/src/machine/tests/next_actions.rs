@@ -3,7 +3,7 @@
 use super::*;
 use crate::next_actions::ways;
 
-/// Does what a command would; tells whether it is accepted.
+/// Does what a command would; returns whether it is accepted.
 fn follow(run: &Run, command: &str) -> Result<(), WorkflowRefusal> {
     let words: Vec<&str> = command.split(' ').collect();
     let [_, _, verb, rest @ ..] = words.as_slice() else { panic!("{command}") };
@@ -118,7 +118,7 @@ fn a_refusal_names_what_can_be_done() {
         "{}",
         refused.hint()
     );
-    // At its gate a stage is not anybody's turn.
+    // At its gate it is no agent's turn.
     let mut run = Run::new("full_system", "low");
     run.done("requirements").approve("requirements").done("architecture");
     let signal = run.signal("architecture");

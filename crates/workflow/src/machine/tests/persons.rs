@@ -1,4 +1,4 @@
-//! What people decide.
+//! Decisions of people.
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn a_deployment_that_is_rejected_does_not_begin() {
     assert!(run.next().is_empty());
     let (state, effects) = retry(&run.definition, &run.state, "deployment", kim("again")).unwrap();
     run.take(state, effects);
-    // It is asked about again, not begun.
+    // The person is asked again, and the stage is not started.
     assert_eq!(run.state.paused_at.as_deref(), Some("deployment"));
     run.approve("deployment").done("deployment");
     assert_eq!(run.state.status, WorkflowStatus::Completed);
@@ -90,7 +90,7 @@ fn going_back_takes_all_back_that_came_after() {
     assert_eq!(run.state.paused_at, None);
     run.done("architecture");
     assert_eq!(run.next().len(), 3);
-    // What an agent says that still works on what was taken back is refused.
+    // A signal of an agent that still works on what was rolled back is refused.
     let late = run.signal("qa_testing");
     assert!(matches!(run.try_send(&late), Err(WorkflowRefusal::NotCurrent { .. })));
 }

@@ -1,4 +1,4 @@
-//! Laws that hold whatever is said, in whatever order.
+//! Invariants that hold for any signals in any order.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +12,17 @@ use crate::vocabulary::{ReviewStatus, Verdict, When};
 /// Something that may happen next.
 #[derive(Clone, Debug)]
 enum Act {
-    /// Somebody whose turn it is says something.
+    /// An agent whose turn it is submits a signal.
     Works(prop::sample::Index, Said),
-    /// Anybody says something about any stage.
+    /// Any agent submits a signal about any stage.
     Speaks(prop::sample::Index, prop::sample::Index, Said),
-    /// The last signal comes once more.
+    /// The last signal arrives once more.
     Repeats,
     /// A person decides about a stage.
     Decides(prop::sample::Index, u8),
-    /// Hours go by.
+    /// Hours pass.
     Waits(u8),
-    /// An agent ends without a word: one that works, or one of an earlier attempt.
+    /// An agent ends without a signal: one that works, or one of an earlier attempt.
     Ends(prop::sample::Index, bool),
 }
 
@@ -95,7 +95,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Does something; what is refused leaves the state as it is.
+    /// Applies an action; if it is refused, the state is unchanged.
     fn act(&mut self, act: &Act) {
         match act {
             Act::Works(who, said) => {
@@ -209,7 +209,7 @@ impl Walk {
         let Run { definition, state, .. } = &self.run;
         assert_eq!(state.revision, before.revision + u64::from(state != before));
         assert!(state.updated_at >= before.updated_at);
-        // What is written down is what is read.
+        // What is stored is what is read.
         let written = serde_json::to_string(state).unwrap();
         let read = WorkflowState::read(&serde_json::from_str(&written).unwrap());
         assert_eq!(read.as_ref(), Ok(state));
@@ -246,7 +246,7 @@ impl Walk {
                     let verdict = review.verdict.unwrap();
                     assert!(matches!(verdict, Verdict::Approve | Verdict::ApproveWithNotes));
                 }
-                // The risk of the moment asked for all its reviews.
+                // All reviews that the risk required at that time were done.
                 if was.passed_at.is_none() && now.passed_at.is_some() {
                     for review in reviews(definition, state, stage) {
                         assert!(now.reviews.contains_key(&review.name.text), "{name}");
@@ -302,7 +302,7 @@ proptest! {
     }
 }
 
-/// If everybody does well and people approve, every workflow comes to its end.
+/// If all agents succeed and people approve, every workflow completes.
 #[test]
 fn all_goes_well() {
     for (mode, _) in Mode::ALL {

@@ -1,4 +1,4 @@
-//! Failures, retries, timeouts and going back.
+//! Failures, retries, timeouts and rollbacks.
 
 use jiff::SignedDuration;
 use serde_json::json;
@@ -88,14 +88,14 @@ fn a_failure_goes_back_if_it_is_to_but_not_for_ever() {
     assert_eq!(run.next(), ["qa_engineer"]);
     assert_eq!(run.state.stages["qa_testing"].feedback, ["deployment: no disk"]);
     run.done("qa_testing");
-    // What was approved before is asked for again.
+    // Approval is required again.
     assert_eq!(run.state.paused_at.as_deref(), Some("deployment"));
     run.approve("deployment");
     fails(&mut run, "deployment");
     assert_eq!(run.status("deployment"), "failed");
 }
 
-/// Takes note that whoever works is too late.
+/// Records that all working agents are late.
 fn all_late(run: &mut Run) {
     let all = next(&run.definition, &run.state);
     let (state, effects) = late(&run.definition, &run.state, &all, time(9)).unwrap();

@@ -1,10 +1,10 @@
-//! Risk asks for reviews; reviews say whether a stage may go on.
+//! Risk requires reviews; reviews decide whether a stage may continue.
 
 use serde_json::json;
 
 use super::*;
 
-/// The stages at which each risk asks for which reviewers.
+/// The reviewers that each risk level requires at each stage.
 #[test]
 fn the_risk_says_who_reviews() {
     for (risk, requirements, architecture) in [
@@ -37,7 +37,7 @@ fn the_risk_says_who_reviews() {
                 run.reviewed(review, "requirements", "approve");
             }
         }
-        // People decide when they know what the reviewers say.
+        // People decide after they know the reviews.
         assert_eq!(run.state.paused_at.as_deref(), Some("requirements"), "{risk}");
         run.approve("requirements").done("architecture");
         let mut asked = run.next();
@@ -47,8 +47,8 @@ fn the_risk_says_who_reviews() {
     }
 }
 
-/// Low asks for nobody; medium for safety at the requirements; whatever is more, or unknown, for
-/// safety and governance at every stage.
+/// Low requires no one; medium requires safety at the requirements; anything higher, or unknown,
+/// requires safety and governance at every stage.
 #[test]
 fn each_risk_asks_for_its_reviews_at_each_stage() {
     let both = ["governance_review", "safety_review"];
@@ -131,7 +131,7 @@ fn who_needs_changes_sends_it_back_when_all_have_spoken() {
     assert_eq!(stage.feedback, ["safety_review: Fine."]);
     assert_eq!((stage.attempts, stage.failures), (2, 1));
     assert!(stage.reviews.is_empty() && stage.output_artifacts.is_empty());
-    // What is made anew is reviewed anew.
+    // A repeated stage is reviewed again.
     run.done("requirements");
     assert_eq!(run.next().len(), 2);
 }
@@ -165,7 +165,7 @@ fn a_reviewers_word_about_the_risk_counts() {
     assert_eq!(run.next(), ["governance_agent(requirements)"]);
     run.set("governance-review.json", "risk_level", json!("low"));
     run.reviewed("governance_review", "requirements", "approve").approve("requirements");
-    // Nobody makes it less than another has said.
+    // The risk is never lowered.
     assert_eq!(run.state.risk(), Risk::High);
     run.done("architecture");
     assert_eq!(run.next(), ["governance_agent(architecture)", "safety_agent(architecture)"]);

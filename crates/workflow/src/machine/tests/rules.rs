@@ -1,4 +1,4 @@
-//! Rules and artifacts that change while a workflow goes.
+//! Rules and artifacts that change while a workflow is running.
 
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn a_person_takes_the_rules_as_they_are_now() {
     let told = &run.effects.told[0];
     assert_eq!(told.what, "rules accepted");
     assert_eq!((told.by.as_deref(), told.note.as_deref()), (Some("kim"), Some("too slow")));
-    // What was asked by the rules of before is not asked any more.
+    // Questions of the old rules are no longer asked.
     assert_eq!(run.state.fits(&run.definition), None);
     assert_eq!(run.next(), ["ai_engineer"]);
     assert_eq!(run.state.stages["architecture"].agent, "ai_engineer");
@@ -85,7 +85,7 @@ fn what_was_completed_is_known_by_its_digest() {
     assert!(stage.has_changed(path, &value));
     assert!(!stage.has_changed("ARTIFACTS/other.json", &value), "nobody knows");
     assert_eq!(stage.reviews["safety_review"].artifact_digests.len(), 1);
-    // What is to be made again may be another.
+    // An artifact that must be repeated may change.
     run.reject("requirements");
     assert!(!run.state.stages["requirements"].has_changed(path, &value));
 }

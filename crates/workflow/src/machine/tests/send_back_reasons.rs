@@ -1,9 +1,9 @@
-//! Whoever is sent back is told why, in the words of who found it.
+//! An agent that is sent back is told why, in the words of whoever found it.
 
 use super::*;
 use crate::context::context;
 
-/// Returns what an agent is told that it is sent back for: the notes, then the findings.
+/// Returns the reasons an agent is given when it is sent back: the notes, then the findings.
 fn told(run: &Run, agent: &str) -> (Vec<String>, String) {
     let given = context(&run.definition, &run.state, agent).unwrap();
     let findings = given.findings.iter().map(|one| one.text(4000)).collect::<Vec<_>>();
@@ -43,13 +43,13 @@ fn each_engineer_is_told_the_bugs_to_fix() {
         assert!(findings.contains("ARTIFACTS/qa-engineer/qa-test-report.json"), "{findings}");
         assert!(!findings.contains("UGLY") && !findings.contains("GONE"), "{findings}");
         assert!(told(&run, "frontend_engineer").1.contains("B2 (p3): UGLY"));
-        // An attempt that failed leaves the bugs to be fixed.
+        // After a failed attempt the bugs still have to be fixed.
         let failed = json!({"status": "failed", "reason": "no disk", "output_artifacts": []});
         run.says("backend_implementation", &failed);
         let (notes, findings) = told(&run, "backend_engineer");
         assert_eq!(notes, ["kim wants these bugs fixed: so", "no disk"]);
         assert!(findings.contains("TOTALWRONG"), "{findings}");
-        // What is done is done.
+        // Completed work stays completed.
         run.done("backend_implementation");
         assert_eq!(told(&run, "backend_engineer"), (Vec::new(), String::new()));
     }
@@ -97,12 +97,12 @@ fn a_review_hands_back_every_finding() {
     run.done("requirements");
     let mut changed = run.clone();
     changed.reviewed("safety_review", "requirements", "needs_changes");
-    // A review that rejects blocks; then a person has it tried again.
+    // A rejecting review blocks; then a person retries it.
     let mut rejected = run.clone();
     rejected.reviewed("safety_review", "requirements", "reject");
     let back = retry(&rejected.definition, &rejected.state, "requirements", kim("try")).unwrap();
     rejected.take(back.0, back.1);
-    // A person may send back what a reviewer let through with notes.
+    // A person may send back what a reviewer approved with notes.
     let mut noted = run;
     noted.reviewed("safety_review", "requirements", "approve_with_notes").reject("requirements");
     for (name, run, note) in [

@@ -1,4 +1,4 @@
-//! Completion: in which order what is looked at, and what is merged.
+//! Completion: the order of the checks, and what is merged.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn at_architecture(mode: &str) -> Run {
     run
 }
 
-/// Sends a signal that must be refused; the state stays as it is.
+/// Sends a signal that must be refused; the state is unchanged.
 fn refused(run: &mut Run, signal: &Value) -> WorkflowRefusal {
     let before = run.state.clone();
     let refusal = run.try_send(signal).unwrap_err();
@@ -25,7 +25,7 @@ fn what_is_wrong_first_is_told_first() {
     let mut run = Run::new("feature", "low");
     run.set("product-requirements-packet.json", "summary", json!(7));
     let valid = run.signal("architecture");
-    // Everything is wrong with it; each is put right in turn.
+    // Everything is wrong with it; the errors are fixed one by one.
     let mut signal = valid.clone();
     signal["status"] = json!("maybe");
     signal["agent"] = json!("qa_engineer");
@@ -157,7 +157,7 @@ fn a_deployment_that_failed_is_not_done() {
                 )
             );
         }
-        // Whoever says so is taken at their word.
+        // A reported failure is accepted as it is.
         run.says("deployment", &json!({"status": "failed", "reason": "no disk"}));
         assert_eq!(run.status("deployment"), "blocked");
     }

@@ -1,4 +1,4 @@
-//! One process that helps.
+//! One assisting process.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -13,19 +13,20 @@ use super::AssistRequest;
 use crate::caller::{WORKFLOW_AGENT, WORKFLOW_CONTEXT};
 use crate::project::Project;
 
-/// They have limits of their own; whoever keeps to none is told to end.
+/// The processes have limits of their own; one that exceeds this limit is told to end.
 const LIMIT: Duration = Duration::from_secs(90);
-/// Whoever is told to end ends its server first; after this it is killed.
+/// A process that is told to end first ends its server; after this time it is killed.
 pub const GRACE: Duration = Duration::from_secs(5);
-/// So much is read of what one says went wrong.
+/// Maximum number of bytes that are read from its error output.
 const LONGEST: u64 = 4 * 1024;
 
-/// A process that helps.
+/// An assisting process.
 #[derive(Debug)]
 pub struct AssistProcess {
     child: Child,
     since: Instant,
-    /// What it says went wrong. A file: nobody has to read along, and no server can hold it open.
+    /// Its error output. A file: no one has to read it concurrently, and no server can hold it
+    /// open.
     complaint: File,
 }
 
@@ -43,13 +44,13 @@ impl AssistProcess {
             .stderr(complaint.try_clone()?)
             .spawn()?;
         if let Some(mut input) = child.stdin.take() {
-            // One that does not read it is gone, and has said why.
+            // If it does not read its input, it is gone, and has reported why.
             let _ = write!(input, "{}", json!({"event_type": wish.event}));
         }
         Ok(Self { child, since: Instant::now(), complaint })
     }
 
-    /// Returns what went wrong, once it is over: nothing if all went well.
+    /// Returns its error once it has ended; empty if it succeeded.
     pub fn ended(&mut self) -> Option<String> {
         let is_late = self.since.elapsed() > LIMIT;
         if self.since.elapsed() > LIMIT + GRACE {
@@ -80,7 +81,7 @@ impl AssistProcess {
         }
     }
 
-    /// Tells whether the process is gone.
+    /// Returns whether the process has ended.
     pub fn is_over(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
@@ -89,7 +90,7 @@ impl AssistProcess {
     pub fn tell_to_end(&self) {
         let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(id) = id {
-            // One that is gone is not told.
+            // If it is already gone, there is nothing to do.
             let _ = kill_process(id, Signal::TERM);
         }
     }

@@ -1,7 +1,7 @@
-//! What is said when nobody works any more, and the way on.
+//! The summary when no agent works any more, with the next step.
 
 use anyhook_model::exit_code;
-use anyhook_workflow::gate::StageGate;
+use anyhook_workflow::gate_request::StageGate;
 use anyhook_workflow::next_actions::{is_stuck, out_of};
 use anyhook_workflow::project::Project;
 use anyhook_workflow::state::WorkflowState;
@@ -11,7 +11,7 @@ use crate::commands::CommandResult;
 use crate::commands::workflow::{board, report};
 use crate::ui::{Out, Tone};
 
-/// Says where a workflow is at which nobody works.
+/// Prints the status of a workflow in which no agent works.
 pub fn tell(project: &Project, state: &WorkflowState, out: &mut Out) -> CommandResult {
     for gate in StageGate::all(project, state) {
         let mut lines = gate.question.lines();
@@ -53,7 +53,7 @@ pub fn tell(project: &Project, state: &WorkflowState, out: &mut Out) -> CommandR
     Ok(code(state))
 }
 
-/// Returns how the command ends: whoever waits for a person has not failed, unless something else has.
+/// Returns the exit code: waiting for a person is not a failure, unless something else has failed.
 pub fn code(state: &WorkflowState) -> u8 {
     let is_aborted = state.status == WorkflowStatus::Aborted;
     let is_problem = is_aborted || state.stages.values().any(is_stuck);

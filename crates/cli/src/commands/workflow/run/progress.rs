@@ -1,10 +1,10 @@
-//! What is told while a workflow runs: a line for everything that happens.
+//! Progress of a running workflow: a line for everything that happens.
 
 use std::collections::BTreeSet;
 use std::io;
 
 use anyhook_model::pipeline::{PipelinePhase, PipelinePlan, PipelineView, StepWork};
-use anyhook_workflow::gate::StageGate;
+use anyhook_workflow::gate_request::StageGate;
 use anyhook_workflow::machine::Invocation;
 use anyhook_workflow::state::WorkflowState;
 use anyhook_workflow::supervisor::{Observer, work_of};
@@ -14,12 +14,12 @@ use crate::format::time_of_day;
 use crate::ui::{Out, Tone};
 use crate::workflow::warn_of_journal;
 
-/// Tells what happens.
+/// Reports what happens.
 pub struct WorkflowProgress<'out> {
     out: &'out mut Out,
-    /// The revision of the state that is told of.
+    /// The revision of the last reported state.
     revision: Option<u64>,
-    /// What is told once: pipelines that were taken up, decisions that somebody waits for.
+    /// What is reported only once: pipelines that were resumed, decisions that wait for a person.
     known: BTreeSet<String>,
 }
 
@@ -28,7 +28,7 @@ impl<'out> WorkflowProgress<'out> {
         Self { out, revision: None, known: BTreeSet::new() }
     }
 
-    /// Returns where it is told.
+    /// Returns the output.
     pub fn out(&mut self) -> &mut Out {
         self.out
     }
@@ -44,11 +44,11 @@ impl<'out> WorkflowProgress<'out> {
         for more in lines {
             self.out.line(&[(Tone::Plain, &format!("{:34}{more}", ""))])?;
         }
-        // Whoever looks sees it at once, also through a pipe.
+        // Shown at once, also through a pipe.
         self.out.flush()
     }
 
-    /// Tells the next step about what was told last.
+    /// Prints the next step for the last line.
     fn hint(&mut self, text: &str) -> io::Result<()> {
         self.out.pieces(&[(Tone::Plain, &format!("{:34}", ""))])?;
         self.out.hint(text)?;
@@ -57,12 +57,12 @@ impl<'out> WorkflowProgress<'out> {
 }
 
 impl Observer for WorkflowProgress<'_> {
-    /// Tells what happened to the state since it was last told of.
+    /// Reports what happened to the state since the last report.
     fn state(&mut self, state: &WorkflowState) -> io::Result<()> {
         let before = self.revision.replace(state.revision);
         let Some(before) = before else { return Ok(()) };
         for line in state.history.iter().filter(|line| line.revision > before) {
-            // That an agent begins is told when it does.
+            // The start of an agent is reported when it happens.
             if line.what == "in_progress" {
                 continue;
             }
@@ -81,7 +81,7 @@ impl Observer for WorkflowProgress<'_> {
         Ok(())
     }
 
-    /// Tells that an agent was started.
+    /// Reports that an agent was started.
     fn started(
         &mut self,
         work: &Invocation,
@@ -103,7 +103,8 @@ impl Observer for WorkflowProgress<'_> {
         self.hint(&format!("anyhook agent attach {}", pipeline.id))
     }
 
-    /// Tells of pipelines what is new: that one is already working, that one waits for a person.
+    /// Reports what is new about pipelines: that one is already working, that one waits for a
+    /// person.
     fn at_work(&mut self, pipelines: &[&PipelineView]) -> io::Result<()> {
         let now = anyhook_engine::now();
         for pipeline in pipelines {
@@ -125,7 +126,7 @@ impl Observer for WorkflowProgress<'_> {
         Ok(())
     }
 
-    /// Tells that a person is asked through the daemon.
+    /// Reports that a person is asked through the daemon.
     fn asked(&mut self, gate: &StageGate) -> io::Result<()> {
         self.line(anyhook_engine::now(), &gate.stage, Tone::Warn, &gate.question)?;
         self.hint("anyhook decision list")

@@ -1,7 +1,7 @@
-//! The process that asks people at the gates of workflows.
+//! Starts the process that asks people at the gates of workflows.
 //!
-//! Workflows are files of projects, which the daemon knows nothing of: it only sees to it that
-//! somebody looks at them when one has changed.
+//! Workflows are files of projects, which the daemon does not know: it only makes sure that they
+//! are checked when one has changed.
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,7 @@ use anyhook_model::{EventKind, Record};
 /// The argument that makes the program ask at gates.
 pub const ARGUMENT: &str = "__ask-at-gates";
 
-/// Tells whether a record says that a workflow has changed.
+/// Returns whether a record says that a workflow has changed.
 pub(crate) fn is_about_workflow(record: &Record) -> bool {
     let is_workflow = |kind: &EventKind| match kind {
         EventKind::Other(name) => name.starts_with("workflow:"),
@@ -24,7 +24,7 @@ pub(crate) fn is_about_workflow(record: &Record) -> bool {
     record.host == OURS && is_workflow(&record.event)
 }
 
-/// Starts the process. One that is not needed ends by itself.
+/// Starts the process. If it is not needed, it exits by itself.
 pub(crate) fn launch(binary: &Path) -> io::Result<()> {
     Command::new(binary)
         .arg(ARGUMENT)

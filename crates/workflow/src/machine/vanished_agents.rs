@@ -1,4 +1,4 @@
-//! Agents that end without a word.
+//! Lost agents: those that end without a signal.
 
 use jiff::Timestamp;
 
@@ -8,10 +8,10 @@ use crate::definition::WorkflowDefinition;
 use crate::refusal::WorkflowRefusal;
 use crate::state::WorkflowState;
 
-/// Takes note that an agent ended before it was done: it is tried again, or has failed.
+/// Records that an agent ended before it was done: it is retried, or has failed.
 ///
-/// Nothing changes if it is not waited for any more: its signal has come, another attempt has
-/// begun, or the workflow is over.
+/// Nothing changes if it is no longer awaited: its signal has arrived, another attempt has begun,
+/// or the workflow is over.
 pub fn lost(
     definition: &WorkflowDefinition,
     state: &WorkflowState,

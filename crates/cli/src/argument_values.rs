@@ -1,8 +1,8 @@
-//! What can be typed as an argument: which values the tab key offers, and by which names an agent goes.
+//! Values of arguments: which completions the tab key offers, and which names an agent has.
 //!
-//! In one table, by command, so that no command needs to know of it. Values that depend on the machine
-//! are looked up only when they are completed: what is installed is read, the daemon is asked if it
-//! runs, and what is not found in time is not offered.
+//! They are in one table, by command, so that no command needs to know of it. Values that depend on
+//! the machine are looked up only when they are completed: installed files are read, the daemon is
+//! queried if it runs, and values that are not found in time are not offered.
 
 use std::ffi::OsStr;
 use std::sync::mpsc;
@@ -18,7 +18,7 @@ use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 
-use super::schema;
+use crate::commands::schema;
 use crate::daemon;
 use crate::environment::Environment;
 use crate::packs;
@@ -26,25 +26,25 @@ use crate::runbooks;
 use crate::target;
 use crate::ui::first_line;
 
-/// Nobody waits longer for the tab key.
+/// A completion takes at most this long.
 const LIMIT: Duration = Duration::from_millis(100);
 
-/// So many records are offered, the newest first.
+/// At most this many records are offered, the newest first.
 const RECORDS: usize = 50;
 
-/// So wide is what is said beside a value.
+/// The width of a value's description.
 const WIDTH: usize = 60;
 
 /// What kind of value an argument takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
-    /// An agent, by its id; other names are understood.
+    /// An agent, by its id; other names are accepted.
     Agents,
-    /// A host that events come from: an agent, or the open format; other names are understood.
+    /// A host that events come from: an agent, or the open format; other names are accepted.
     Hosts,
-    /// A host by its id alone: what stands in an agent's settings is not guessed at.
+    /// A host by its id alone: what an agent's settings contain is not guessed at.
     HostIds,
-    /// A host as a pattern, or where an agent is found otherwise.
+    /// A host as a pattern, or by another name of the agent.
     HostPatterns,
     Events,
     Tools,
@@ -60,15 +60,15 @@ enum Values {
     Records,
     /// A pipeline of a runbook.
     Pipelines,
-    /// A pipeline that was begun.
+    /// A pipeline that was started.
     Runs,
-    /// An agent that the daemon knows of.
+    /// An agent that the daemon knows.
     Sessions,
     Decisions,
     Schemas,
 }
 
-/// Every argument with values of a kind: command, argument, kind.
+/// Every argument whose values are of a kind: command, argument, kind.
 const VALUES: &[(&str, &str, Values)] = &[
     ("install", "hosts", Values::Agents),
     ("uninstall", "hosts", Values::Agents),
@@ -132,13 +132,13 @@ const VALUES: &[(&str, &str, Values)] = &[
     ("schema", "name", Values::Schemas),
 ];
 
-/// Says of every argument what values it takes.
+/// Sets the values of every argument.
 pub fn described(command: Command) -> Command {
     below(command, "")
 }
 
-/// Says it of a command's arguments, and of those of the commands below it. Everything keeps its place:
-/// by that clap knows which argument is the first.
+/// Does so for a command's arguments, and for those of its subcommands. The order of arguments is
+/// kept: clap derives positions from it.
 fn below(command: Command, path: &str) -> Command {
     let describe = |argument: Arg| match kind_of(path, argument.get_id().as_str()) {
         Some(values) => values.describe(argument),
@@ -168,7 +168,7 @@ impl Values {
         }
     }
 
-    /// Returns all values there are, as far as they are known in time.
+    /// Returns all values, as far as they are known in time.
     fn candidates(self) -> Vec<CompletionCandidate> {
         match self {
             Self::Agents | Self::HostPatterns => agents(),
@@ -201,7 +201,7 @@ impl Values {
     }
 }
 
-/// Returns the id of a host by any name people have for it; a name that is not known stays.
+/// Returns the id of a host for any of its names; an unknown name is returned as it is.
 fn host_id(name: &str) -> String {
     match host_ids(name).as_slice() {
         [id] => (*id).to_owned(),
@@ -209,7 +209,7 @@ fn host_id(name: &str) -> String {
     }
 }
 
-/// Names, or a path for those who have typed the beginning of none of them.
+/// Names, or a path if what was typed is not a prefix of any name.
 struct OrPath(Values);
 
 impl ValueCompleter for OrPath {
@@ -224,13 +224,13 @@ impl ValueCompleter for OrPath {
     }
 }
 
-/// Returns what is found within the limit; what takes longer is given up.
+/// Returns what is found within the limit; a lookup that takes longer is abandoned.
 fn in_time(
     find: impl FnOnce(&Environment) -> Option<Vec<CompletionCandidate>> + Send + 'static,
 ) -> Vec<CompletionCandidate> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        // Nobody listens any more if it took too long.
+        // The receiver is gone if it took too long.
         let _ = sender.send(find(&Environment::read()));
     });
     receiver.recv_timeout(LIMIT).ok().flatten().unwrap_or_default()
@@ -241,7 +241,7 @@ fn candidate(value: &str, about: &str) -> CompletionCandidate {
     CompletionCandidate::new(value).help((!about.is_empty()).then(|| about.into()))
 }
 
-/// Returns the agents by their ids; by their programs for those who type these.
+/// Returns the agents by their ids; by their programs if one of these is typed.
 fn agents() -> Vec<CompletionCandidate> {
     let ids = AGENTS.iter().map(|agent| candidate(agent.id(), agent.title));
     let others = AGENTS.iter().filter(|agent| agent.program != agent.id());
@@ -249,7 +249,7 @@ fn agents() -> Vec<CompletionCandidate> {
     ids.chain(programs).collect()
 }
 
-/// Returns the events by their canonical names; by the others for those who type these.
+/// Returns the events by their canonical names; by other names if one of these is typed.
 fn events() -> Vec<CompletionCandidate> {
     let canonical: Vec<EventKind> = EventKind::all().collect();
     let is_other =
@@ -302,7 +302,7 @@ fn pipelines(environment: &Environment) -> Vec<CompletionCandidate> {
     names.filter(|name| !name.is_empty()).map(CompletionCandidate::new).collect()
 }
 
-/// Asks the daemon, if it runs.
+/// Queries the daemon, if it runs.
 fn ask(environment: &Environment, request: &Request) -> Option<Response> {
     let folder = daemon::folder(&environment.places).ok()?;
     Client::connect_within(&folder, LIMIT).ok()?.request(request).ok()

@@ -1,9 +1,9 @@
-//! `xtask keep REPORT SECONDS PROGRAM …`: runs a program, ends it after so many seconds, and ends and
-//! names every process that outlives it.
+//! `xtask keep REPORT SECONDS PROGRAM …`: runs a program with a time limit, and kills and names
+//! every process that outlives it.
 //!
-//! A test that leaves a process behind slows down, or fails, what comes after it. Suites run their
-//! programs through this: orphans come to the nearest ancestor that asked for them, so everything
-//! that the program has started is a descendant of ours as long as it lives.
+//! A test that leaves a process behind slows down, or breaks, what comes after it. Suites run their
+//! programs through this: orphans are reparented to the nearest subreaper, so everything that the
+//! program has started remains a descendant of ours as long as it lives.
 //!
 //! It is a process of its own because it has to reap every orphan at once (tests wait for processes
 //! to be gone, and a zombie is not), which would take the exit codes of a process's own children.
@@ -24,31 +24,31 @@ use rustix::process::{
     set_child_subreaper,
 };
 
-/// The task's name. It is not in the help: people have no use for it.
+/// The task's name. It is not in the help: it is for internal use.
 pub const TASK: &str = "keep";
 
-/// What has just been told to end may take so long.
+/// How long processes that were just told to end may take.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long to wait for what was killed.
+/// How long to wait for killed processes.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The exit code for a program that took too long, as `timeout` has it.
+/// The exit code for a program that took too long, as with `timeout`.
 pub const TOO_LONG: u8 = 124;
 
-/// Programs that build tools start once for all who come later.
+/// Programs that build tools start once and share.
 const SHARED: [&str; 1] = ["sccache"];
 
-/// A command that is this program again, with another task.
+/// Returns a command that runs this program again, with another task.
 pub fn ourselves() -> Command {
-    // Not the path: cargo may have written a new program there since we were started.
+    // Not the path: cargo may have replaced the program there since we were started.
     Command::new("/proc/self/exe")
 }
 
-/// Returns a command that runs another one for at most so long and writes what that leaves behind
-/// to a file.
+/// Returns a command that runs another one with a time limit and writes which processes it leaves
+/// behind to a file.
 ///
-/// It gets the command's arguments, working folder and variables, and our own streams.
+/// It inherits the command's arguments, working folder and variables, and our own streams.
 pub fn kept(command: &Command, report: &Path, limit: Duration) -> Command {
     let mut keeper = ourselves();
     keeper.arg(TASK).arg(report).arg(limit.as_secs().to_string());
@@ -65,7 +65,7 @@ pub fn kept(command: &Command, report: &Path, limit: Duration) -> Command {
     keeper
 }
 
-/// The task: ends as the program does.
+/// Runs the task: exits as the program does.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let [report, seconds, program, rest @ ..] = arguments else {
         bail!("usage: keep REPORT SECONDS PROGRAM …")
@@ -76,15 +76,16 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let child = Command::new(program).args(rest).spawn();
     let child = child.with_context(|| format!("{} cannot be started", program.display()))?;
     let status = wait_for(Pid::from_child(&child), limit)?;
-    // What did not end in time needs no more of it.
+    // After a timeout there is no grace period.
     let left = end_what_is_left(if status.is_some() { GRACE } else { Duration::ZERO });
     fs::write(report, left).with_context(|| format!("{} cannot be written", report.display()))?;
     Ok(status.map_or(ExitCode::from(TOO_LONG), exit_code))
 }
 
-/// Waits for the program, reaping every orphan meanwhile; `None` if it took too long and was killed.
+/// Waits for the program, reaping every orphan meanwhile; `None` if it took too long and was
+/// killed.
 fn wait_for(child: Pid, limit: Duration) -> Result<Option<WaitStatus>> {
-    // A handle, not the number, which may be another process's once this one is reaped.
+    // A handle, not the id, which may be reused once this process is reaped.
     let handle = pidfd_open(child, PidfdFlags::empty())?;
     let (ended, end) = mpsc::channel::<()>();
     let watch = thread::spawn(move || {
@@ -105,7 +106,7 @@ fn wait_for(child: Pid, limit: Duration) -> Result<Option<WaitStatus>> {
     Ok((!watch.join().unwrap_or_default()).then_some(status))
 }
 
-/// Waits for all descendants to end, ends those that do not, and names them, one a line.
+/// Waits for all descendants to end, kills those that do not, and names them, one per line.
 fn end_what_is_left(grace: Duration) -> String {
     let left = wait_for_none(grace);
     let mut lines = String::new();
@@ -119,20 +120,20 @@ fn end_what_is_left(grace: Duration) -> String {
             // It may be gone by now.
             let _ = kill_process(pid, Signal::KILL);
         }
-        // What they have started since becomes ours.
+        // Processes they have started since become ours.
         left = wait_for_none(LOOK_EVERY);
     }
     lines
 }
 
-/// Returns the descendants that are still there after a while.
+/// Returns the descendants that still exist after the limit.
 fn wait_for_none(limit: Duration) -> Vec<Process> {
     let until = Instant::now() + limit;
     loop {
         while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
         let left = descendants();
         if left.is_empty() || Instant::now() >= until {
-            // What died since we last looked would be left to a process that may not reap it soon.
+            // What died since the last check would be left to a process that may not reap it soon.
             while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
             return left;
         }
@@ -140,7 +141,7 @@ fn wait_for_none(limit: Duration) -> Vec<Process> {
     }
 }
 
-/// A process, as far as it is asked about.
+/// The relevant fields of a process.
 #[derive(Debug)]
 struct Process {
     pid: i32,
@@ -150,9 +151,9 @@ struct Process {
 }
 
 impl Process {
-    /// Reads the line that `/proc/PID/stat` is.
+    /// Parses the line in `/proc/PID/stat`.
     fn parse(stat: &str) -> Option<Self> {
-        // The name is in parentheses and may itself have some.
+        // The name is in parentheses and may contain some itself.
         let (before, after) = (stat.split_once(" (")?, stat.rsplit_once(") ")?.1);
         let name = before.1.rsplit_once(") ")?.0.to_owned();
         let mut fields = after.split(' ');
@@ -165,7 +166,7 @@ impl Process {
         })
     }
 
-    /// How it was called, or its name where it does not tell.
+    /// Returns its command line, or its name if that is not available.
     fn command_line(&self) -> String {
         let line = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
@@ -173,7 +174,7 @@ impl Process {
     }
 }
 
-/// Returns all descendants of ours that are alive and nobody's who comes later.
+/// Returns all living descendants of ours that are not shared.
 fn descendants() -> Vec<Process> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let stat = |entry: fs::DirEntry| fs::read(entry.path().join("stat")).ok();
@@ -184,7 +185,7 @@ fn descendants() -> Vec<Process> {
 
 fn below(top: i32, all: Vec<Process>) -> Vec<Process> {
     let mut family = HashSet::from([top]);
-    // A child may stand before its parent in the list.
+    // A child may come before its parent in the list.
     loop {
         let before = family.len();
         for process in &all {
@@ -201,7 +202,7 @@ fn below(top: i32, all: Vec<Process>) -> Vec<Process> {
 }
 
 fn exit_code(status: WaitStatus) -> ExitCode {
-    // As in a shell, where a signal gives 128 and its number.
+    // As in a shell, where a signal gives 128 plus its number.
     let code = status.exit_status().or_else(|| Some(128 + status.terminating_signal()?));
     ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
 }

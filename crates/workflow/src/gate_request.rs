@@ -1,8 +1,9 @@
-//! Gates as decisions: a person is asked through the daemon, and the answer goes into the state.
+//! Stage gates as decisions: a person is asked through the daemon, and the answer is applied to the
+//! state.
 //!
-//! The state file is the truth. Whoever approves a stage in another terminal changes it, and the
-//! question is withdrawn. A question's id follows from what is asked: whoever asks the same asks it
-//! together with us, and an answer that nobody lived to apply is found again.
+//! The state file is authoritative. Approving a stage in another terminal changes it, and the
+//! question is withdrawn. A question's id is derived from its content: processes that ask the same
+//! question share it, and an answer whose process ended before applying it is found again.
 
 use anyhook_engine::{now, sha256_hex};
 use anyhook_model::approval_request::{ApprovalEnding, ApprovalKind, Choice};
@@ -42,7 +43,7 @@ pub struct StageGate {
     pub question: String,
     /// The options.
     pub options: Vec<Choice>,
-    /// What tells this question from every other, also from the same one at another time.
+    /// What distinguishes this question from all others, including the same one at another time.
     basis: String,
 }
 
@@ -60,7 +61,7 @@ impl StageGate {
         })
     }
 
-    /// Returns every gate at which a person is asked, in the order of the definition.
+    /// Returns every open gate, in the order of the definition.
     pub fn all(project: &Project, state: &WorkflowState) -> Vec<Self> {
         let stages = project.definition.stages.iter();
         stages.filter_map(|stage| Self::of(project, state, &stage.name.text)).collect()
@@ -69,17 +70,18 @@ impl StageGate {
     /// Returns the id of the question when it is asked for the nth time.
     fn id(&self, time: u32) -> RecordId {
         let digest = sha256_hex(format!("{}\n{time}", self.basis).as_bytes());
-        // The digits are those of a digest: there are enough of them, and they are hexadecimal.
+        // The digest is long enough, and its digits are hexadecimal.
         let bits = digest.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok());
         RecordId::from_random(bits.unwrap_or_default())
     }
 
-    /// Tells whether the other asks the same, for the same reason.
+    /// Returns whether the other asks the same, for the same reason.
     pub fn is_same(&self, other: &Self) -> bool {
         self.basis == other.basis
     }
 
-    /// Returns the answer that was given and that nobody lived to apply, if there is one.
+    /// Returns an answer that was given but never applied because its process ended, if there is
+    /// one.
     pub fn answer_among(&self, decisions: &[DecisionView]) -> Option<Resolution> {
         for time in 0.. {
             let id = self.id(time);
@@ -92,7 +94,7 @@ impl StageGate {
         None
     }
 
-    /// Tells whether a state still asks this.
+    /// Returns whether a state still asks this.
     pub fn is_still_asked(&self, definition: &WorkflowDefinition, state: &WorkflowState) -> bool {
         state.stages.get(&self.stage).and_then(|stage| stage.asks) == Some(self.asks)
             && basis(definition, state, &self.stage, self.asks) == self.basis
@@ -110,12 +112,12 @@ impl StageGate {
             options: self.options.clone(),
             questions: Vec::new(),
             created: now(),
-            // One of those who ask may give up; the gate is still there.
+            // One of the asking processes may give up; the gate stays open.
             until: None,
         }
     }
 
-    /// Applies a person's answer to the state, if it still is asked.
+    /// Applies a person's answer to the state, if it is still open.
     pub fn apply(
         &self,
         project: &Project,
@@ -130,7 +132,7 @@ impl StageGate {
         };
         project.change(|state| {
             if !self.is_still_asked(definition, state) {
-                // Somebody was quicker.
+                // Someone else was faster.
                 return Ok((
                     state.clone(),
                     WorkflowEffects { is_unchanged: true, ..WorkflowEffects::default() },
@@ -146,7 +148,7 @@ impl StageGate {
         })
     }
 
-    /// Returns what was chosen. Whatever was not to choose from is refused, and not guessed.
+    /// Returns the choice. Anything that was not offered is refused, not guessed.
     fn answer(&self, resolution: &Resolution) -> Result<GateAnswer, WorkflowError> {
         let told = resolution.choice.as_deref().unwrap_or_default();
         let answer = match told {
@@ -164,8 +166,8 @@ impl StageGate {
     }
 }
 
-/// Returns what tells a question from every other: what was last told of the stage or of the whole,
-/// and when what comes before it was done.
+/// Returns what distinguishes a question from all others: the last event of the stage or of the
+/// whole workflow, and when the stages before it were completed.
 fn basis(
     definition: &WorkflowDefinition,
     state: &WorkflowState,
@@ -211,7 +213,7 @@ fn question(project: &Project, state: &WorkflowState, name: &str, stage: &StageS
     lines.join("\n")
 }
 
-/// Returns what a person should know of a stage before they decide, in lines.
+/// Returns what a person should know about a stage before deciding, as lines.
 pub fn about(project: &Project, stage: &StageState) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(stage.summary.iter().map(|summary| format!("{}: {summary}", stage.agent)));

@@ -1,4 +1,4 @@
-//! An event by hand, for `run` and `explain`.
+//! The arguments that describe an event by hand, for `run` and `explain`.
 
 use std::path::PathBuf;
 
@@ -46,7 +46,7 @@ pub struct EventArgs {
 }
 
 impl EventArgs {
-    /// Makes the event.
+    /// Builds the event.
     pub fn event(&self, environment: &Environment) -> Result<Event, CommandError> {
         let mut fields = self.payload_fields()?;
         let kind = EventKind::in_any_spelling(&self.event)
@@ -87,7 +87,7 @@ impl EventArgs {
         Ok(event)
     }
 
-    /// Returns the tool that is named, or meant by what it is given.
+    /// Returns the tool that is named, or implied by the given input.
     fn tool_name(&self, kind: &EventKind) -> Result<Option<&str>, CommandError> {
         let (option, usual) = match (&self.command, &self.path) {
             (Some(_), _) => ("--command", "Shell"),
@@ -136,7 +136,8 @@ impl EventArgs {
     }
 }
 
-/// Says what hooks see where a tool was named in an agent's own way, or wrongly.
+/// Returns a hint about what hooks see, for a tool that was named as the agent names it, or
+/// wrongly.
 fn tool_hint(named: &str) -> Option<String> {
     let Some(tool) = tools::find(named) else {
         let near = nearest(named, tools::TOOLS.iter().map(|tool| tool.name))?;
@@ -153,7 +154,7 @@ fn tool_hint(named: &str) -> Option<String> {
     })
 }
 
-/// Makes a call by an agent's own name of a tool what that agent would make of it.
+/// Converts a call that uses an agent's own tool name as that agent's adapter would.
 fn as_in_agent(call: &mut ToolCall, host: &str) {
     let is_told = call.native.is_some() || call.name.is_empty();
     let agents = anyhook_hosts::AGENTS.into_iter();
@@ -175,7 +176,7 @@ fn as_in_agent(call: &mut ToolCall, host: &str) {
     }
 }
 
-/// Reads a JSON object; `source` says whose mistake it is if it is none.
+/// Reads a JSON object; `source` says where invalid input came from.
 fn object(bytes: &[u8], source: &str) -> Result<Object, CommandError> {
     let hint = if source == "--input" {
         "in a shell, put single quotes around it: '{\"command\": \"ls\"}'"

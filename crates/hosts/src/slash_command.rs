@@ -1,38 +1,39 @@
-//! Commands that people type to an agent, `/name` for most: the file each agent reads one from.
+//! Commands that people type to an agent, mostly `/name`: the file from which each agent reads one.
 
 use std::path::PathBuf;
 
-/// Stands in a command's prompt for what the person types behind its name.
+/// The placeholder in a command's prompt for what the user types after its name.
 pub const ARGUMENT: &str = "{argument}";
 
-/// A command, in no agent's words yet.
+/// A command, independent of any agent.
 #[derive(Clone, Copy, Debug)]
 pub struct HostCommand<'text> {
     /// Its name, without a slash.
     pub name: &'text str,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub description: &'text str,
-    /// What the person types behind its name, in a word: `TOPIC`.
+    /// What the user types after its name, in one word: `TOPIC`.
     pub argument_hint: &'text str,
-    /// What the agent is told; [`ARGUMENT`] stands for the argument.
+    /// The prompt for the agent; [`ARGUMENT`] stands for the argument.
     pub prompt: &'text str,
-    /// Who put it there, as a line that stays in the file: by it the file is known again.
+    /// A line that stays in the file and says who put it there, by which the file is recognised
+    /// later.
     pub mark: &'text str,
 }
 
-/// A command as an agent reads it.
+/// A command in an agent's format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandFile {
-    /// Where it belongs.
+    /// Its path.
     pub path: PathBuf,
-    /// What is in it.
+    /// Its contents.
     pub text: String,
-    /// What the person types.
+    /// What the user types.
     pub call: String,
 }
 
 impl HostCommand<'_> {
-    /// Returns the prompt with the agent's own word for the argument.
+    /// Returns the prompt with the agent's own placeholder for the argument.
     fn prompt(&self, argument: &str) -> String {
         self.prompt.trim().replace(ARGUMENT, argument)
     }
@@ -41,7 +42,7 @@ impl HostCommand<'_> {
     pub(crate) fn markdown(&self, fields: &[(&str, &str)], argument: &str) -> String {
         let mut text = format!("---\n# {}\n", self.mark);
         for (name, value) in fields {
-            // A text of JSON is one of YAML, whatever is in it.
+            // A JSON string is also a YAML string, whatever it contains.
             text.push_str(&format!("{name}: {}\n", serde_json::Value::from(*value)));
         }
         text.push_str(&format!("---\n\n{}\n", self.prompt(argument)));
@@ -60,7 +61,7 @@ impl HostCommand<'_> {
     }
 }
 
-/// Tells whether a command's file carries a mark: whether it is still whose it was.
+/// Returns whether a command's file contains a mark: whether it still belongs to its creator.
 pub fn has_mark(text: &str, mark: &str) -> bool {
     text.lines().take(2).any(|line| line.strip_prefix("# ") == Some(mark))
 }

@@ -1,4 +1,4 @@
-//! Typing a line into a program that draws its own screen.
+//! Types a line into a program that draws its own screen.
 
 use std::mem;
 use std::time::{Duration, Instant};
@@ -8,24 +8,24 @@ use anyhook_engine::wait::try_poll_until;
 use super::end::LOOK_EVERY;
 use super::{Key, Session, SessionError};
 
-/// A program that has not heeded Enter by then took it for part of the paste.
+/// If the program has not reacted to Enter by then, it took it for part of the paste.
 const HEEDED: Duration = Duration::from_secs(1);
 
 impl Session {
-    /// Gives the program a text and presses Enter, when the text is on the screen: a program may take
-    /// an Enter that comes right after a paste for part of it. Asks just before Enter is pressed whether
-    /// it may be, and tells whether it was.
+    /// Pastes a text to the program and presses Enter once the text is on the screen: a program may
+    /// take an Enter that comes right after a paste for part of it. Calls `may_enter` just before
+    /// Enter is pressed, and returns whether it was.
     ///
-    /// Each of the two may take so long. That the screen does not show the text is an error, and Enter
-    /// is not pressed then; that it does not change after Enter is none, as some programs have nothing
-    /// to say at once.
+    /// Each of the two steps may take up to `limit`. It is an error if the screen does not show the
+    /// text, and Enter is then not pressed; it is not an error if it does not change after Enter,
+    /// as some programs do not react immediately.
     pub fn type_line_if(
         &self,
         text: &str,
         limit: Duration,
         may_enter: impl FnOnce() -> bool,
     ) -> Result<bool, SessionError> {
-        // A program that has nothing to say moves the cursor all the same.
+        // Even a program that prints nothing moves the cursor.
         let look = || {
             let (column, row) = self.cursor()?;
             Ok(format!("{column} {row}\n{}", self.screen()?))
@@ -46,7 +46,7 @@ impl Session {
     }
 }
 
-/// Waits until the screen is another one and stays so for two looks; none if it does not.
+/// Waits until the screen has changed and is the same for two reads; `None` if it does not change.
 fn settled(
     before: &str,
     limit: Duration,
@@ -57,11 +57,11 @@ fn settled(
         let seen = mem::replace(&mut last, look()?);
         Ok::<_, SessionError>((last != before && last == seen).then_some(()))
     })?;
-    // A screen that moves all the time shows the text as well as it can.
+    // A screen that changes all the time shows the text as well as it can.
     Ok((last != before).then_some(last))
 }
 
-/// Waits until the screen is another one. A session that is over has changed, too.
+/// Waits until the screen changes. A session that is over has changed, too.
 fn changes(
     before: &str,
     limit: Duration,

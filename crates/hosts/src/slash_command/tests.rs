@@ -55,7 +55,7 @@ fn a_folder_that_people_chose() {
     assert!(paths.contains(&"/x/skills/look-up/SKILL.md".to_owned()), "{paths:?}");
 }
 
-/// What is escaped is read as it was written.
+/// Escaped text is parsed back to what it was.
 #[test]
 fn toml_says_what_was_meant() {
     let text = COMMAND.toml("{{args}}");
