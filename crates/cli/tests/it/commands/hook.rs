@@ -116,7 +116,7 @@ fn a_deadline() {
     let ran = environment.run_with_input(&["hook", "agent-hooks", "--deadline-ms", "0"], event);
     assert_eq!(ran.code, 2, "{ran:?}");
     // The deadline passes while the event is read, or before the hook is started.
-    let is_one_of_both = ran.stderr.starts_with("anyhook: the event did not end in time")
+    let is_one_of_both = ran.stderr.starts_with("anyhook: the event did not arrive in time")
         || ran.stderr.contains("not started: the caller's deadline has passed");
     assert!(is_one_of_both, "{ran:?}");
     let reply: Value = serde_json::from_str(&ran.stdout).unwrap();
