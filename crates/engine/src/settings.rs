@@ -23,6 +23,9 @@ pub(crate) const FILE: &str = "anyhook.toml";
 const STOP_CAP_DEFAULT: u32 = 8;
 const STOP_CAP_MAX: u32 = 100;
 
+/// How many problems of one file are reported.
+const PROBLEMS_SHOWN: usize = 10;
+
 /// The contents of one file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -304,14 +307,41 @@ impl Settings {
 }
 
 fn read_file(path: &Path, problems: &mut Vec<String>) -> Option<File> {
-    let read = read_text(path).and_then(|text| {
-        let Some(text) = text else { return Ok(None) };
-        toml::from_str(&text).map(Some).map_err(|error| problem_at(path, &text, &error))
-    });
-    read.unwrap_or_else(|problem| {
-        problems.push(problem);
-        None
-    })
+    match read_text(path) {
+        Ok(None) => None,
+        Ok(Some(text)) => match toml::from_str(&text) {
+            Ok(file) => Some(file),
+            Err(_) => {
+                problems.extend(problems_of(path, text));
+                None
+            }
+        },
+        Err(problem) => {
+            problems.push(problem);
+            None
+        }
+    }
+}
+
+/// Returns the first problems of a file. Its reader stops at the first one, so the line of each is
+/// blanked out to find the next, and with the head of a table all of the table.
+fn problems_of(path: &Path, mut text: String) -> Vec<String> {
+    let mut problems = Vec::new();
+    while problems.len() < PROBLEMS_SHOWN {
+        let Err(error) = toml::from_str::<File>(&text) else { break };
+        problems.push(problem_at(path, &text, &error));
+        let Some(at) = error.span().map(|span| span.start.min(text.len())) else { break };
+        let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let is_head = text[start..].trim_start().starts_with('[');
+        let ends_with = if is_head { "\n[" } else { "\n" };
+        let end = text[at..].find(ends_with).map_or(text.len(), |length| at + length);
+        if text[start..end].trim().is_empty() {
+            break;
+        }
+        let blank = text[start..end].replace(|letter| letter != '\n', " ");
+        text.replace_range(start..end, &blank);
+    }
+    problems
 }
 
 /// Reads a file; `None` if it does not exist.
@@ -339,6 +369,19 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn every_problem_of_a_file_is_named() {
+        let scratch = tempfile::tempdir().unwrap();
+        let text = "stop_cap = \"x\"\nstop_kap = 3\n\n[decisons]\nwait = [\"ask\"]\n\n[journal]\nkeep_weeks = 2\n";
+        fs::write(scratch.path().join(FILE), text).unwrap();
+        let settings = Settings::of_levels(None, Some(scratch.path()), None);
+        let places: Vec<bool> = [":1:", ":2:", ":4:", ":8:"]
+            .iter()
+            .map(|place| settings.problems.iter().any(|problem| problem.contains(place)))
+            .collect();
+        assert_eq!((settings.problems.len(), places), (4, vec![true; 4]), "{settings:?}");
+    }
 
     fn caps(managed: Option<u32>, user: Option<u32>, project: Option<u32>) -> Settings {
         let scratch = tempfile::tempdir().unwrap();
