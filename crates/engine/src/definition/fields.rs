@@ -266,7 +266,10 @@ impl DefinitionReader<'_> {
                 Severity::Error,
                 format!("`{key}` must be `{}` or `{}`; {otherwise}", words[0], words[1]),
             );
-            self.report(problem);
+            self.report(match nearest(&text.to_ascii_lowercase(), words.into_iter()) {
+                Some(meant) => problem.hint(format!("did you mean `{meant}`?")),
+                None => problem,
+            });
         }
         found
     }

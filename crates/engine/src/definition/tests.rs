@@ -184,6 +184,8 @@ fn hints_name_what_was_meant() {
     assert!(hint("pre-tool-cal").contains("`pre-tool-call`"));
     assert!(hint("BEFORE_TOL").contains("`before_tool`"));
     assert!(hint("PreToolUze").contains("`PreToolUse`"));
+    assert_eq!(hint("before_tool\nmode: shadw"), "did you mean `shadow`?");
+    assert_eq!(hint("before_tool\non_failure: blok"), "did you mean `block`?");
 }
 
 #[test]
