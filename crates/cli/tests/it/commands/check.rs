@@ -486,12 +486,16 @@ fn words_that_are_none() {
       |
     7 | on_failure: blok
       |             ^^^^
+      |
+      = hint: did you mean `block`?
 
     error[stdout]: `stdout` must be `log` or `context`; assuming `log`
      --> guard/HOOK.md:8:9
       |
     8 | stdout: contxt
       |         ^^^^^^
+      |
+      = hint: did you mean `context`?
 
     4 problems in 1 hook
     "
