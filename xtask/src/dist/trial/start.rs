@@ -28,7 +28,7 @@ fn daemon(account: &Account, anyhook: &Path) -> Result<()> {
     // It must not outlive us, whatever it answered.
     ask("stop")?;
     let status = status?;
-    if !status.starts_with("the daemon is running") {
+    if !status.starts_with("daemon running") {
         bail!("`daemon status` says: {status}");
     }
     if ask("status").is_ok() {
