@@ -16,11 +16,15 @@ use crate::error::CommandError;
 use crate::progress::say_that_we_read;
 use crate::ui::Out;
 
+/// The event that a command or a path alone stands for.
+const BEFORE_TOOL: &str = "before_tool";
+
 /// The event to fire.
 #[derive(Args, Debug)]
 pub struct EventArgs {
-    /// The event, such as `before_tool` or `pre-tool-call`
-    event: String,
+    /// The event, such as `before_tool` or `pre-tool-call`; `before_tool` with --command or --path
+    #[arg(required_unless_present_any = ["command", "path"])]
+    event: Option<String>,
     /// The command that the agent would run: short for --tool Shell with this input
     #[arg(long, value_name = "CMD", conflicts_with_all = ["tool", "input", "path"])]
     command: Option<String>,
@@ -49,10 +53,10 @@ impl EventArgs {
     /// Builds the event.
     pub fn event(&self, environment: &Environment) -> Result<Event, CommandError> {
         let mut fields = self.payload_fields()?;
-        let kind = EventKind::in_any_spelling(&self.event)
+        let name = self.event.as_deref().unwrap_or(BEFORE_TOOL);
+        let kind = EventKind::in_any_spelling(name)
             .ok_or_else(|| {
-                CommandError::usage(format!("unknown event `{}`", self.event))
-                    .hint(event_hint(&self.event))
+                CommandError::usage(format!("unknown event `{name}`")).hint(event_hint(name))
             })?
             .0;
         fields.insert("event_type".to_owned(), kind.to_string().into());

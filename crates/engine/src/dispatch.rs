@@ -19,6 +19,7 @@ use anyhook_model::{
 };
 use serde_json::Value;
 
+use crate::declared_answer;
 use crate::discover::MISMATCHES_NAMED;
 use crate::hook::Hook;
 use crate::output::{RunOutput, interpret};
@@ -69,6 +70,11 @@ pub struct RunResult {
 }
 
 impl RunResult {
+    /// Makes the result of a hook whose answer is declared.
+    fn declared() -> Self {
+        Self { outcome: RunOutcome::Declared, ..Self::not_started("") }
+    }
+
     /// Makes the result of a run that never started.
     pub fn not_started(why: impl Into<String>) -> Self {
         Self {
@@ -166,22 +172,32 @@ impl<'hooks> Dispatch<'hooks> {
     pub fn next_step(&mut self) -> DispatchStep<'_> {
         while !self.verdict.is_block() {
             let Some(step) = self.steps.get(self.next) else { break };
-            if let Some(why) = step.mismatch(&self.event) {
-                if self.mismatches < MISMATCHES_NAMED {
-                    self.skipped.push(skipped(step.hook, why));
-                    self.mismatches += 1;
-                } else {
-                    self.more_skipped += 1;
+            let evidence = match step.matches(&self.event) {
+                Ok(evidence) => evidence,
+                Err(why) => {
+                    if self.mismatches < MISMATCHES_NAMED {
+                        self.skipped.push(skipped(step.hook, why));
+                        self.mismatches += 1;
+                    } else {
+                        self.more_skipped += 1;
+                    }
+                    self.next += 1;
+                    continue;
                 }
-                self.next += 1;
-                continue;
-            }
+            };
             let (hook, spelling) = (step.hook, step.spelling);
             if let Some(NotRunnable::Unusable(why) | NotRunnable::Changed(why)) =
                 step.broken.clone()
             {
                 self.next += 1;
                 self.settle(hook, RunOutput { failure: Some(why), ..RunOutput::default() }, None);
+                continue;
+            }
+            if let Some(answer) = &hook.definition.answer {
+                self.next += 1;
+                let decision = declared_answer::decide(answer, &self.event, &evidence);
+                let said = RunOutput { decision, ..RunOutput::default() };
+                self.settle(hook, said, Some(RunResult::declared()));
                 continue;
             }
             let due = DueHook { hook, event: &self.event, spelling };

@@ -80,6 +80,7 @@ pub(crate) fn remember(state: &Path, run: &RunRecord) {
             outcome,
             RunOutcome::Detached
                 | RunOutcome::Returned
+                | RunOutcome::Declared
                 | RunOutcome::Cancelled
                 | RunOutcome::Interrupted(_)
         )

@@ -145,12 +145,7 @@ impl Hook {
     pub fn of_program(definition: HookDefinition) -> Result<Self, String> {
         let folder = Path::new("(program)").join(&definition.name);
         let mut hook = Self::unread(&folder, Level::Program);
-        if let Some(tool) = &definition.matcher.tool {
-            hook.matcher.set_tool(tool)?;
-        }
-        if let Some(pattern) = &definition.matcher.pattern {
-            hook.matcher.set_pattern(pattern)?;
-        }
+        hook.matcher = Matcher::new(&definition.matcher)?;
         hook.definition = definition;
         Ok(hook)
     }
@@ -183,6 +178,8 @@ impl Hook {
             }
         }
         match find_entry(folder) {
+            // A script next to a declared answer is for programs that read scripts only.
+            _ if hook.definition.answer.is_some() => {}
             Ok(entry) => hook.entry = Some(entry),
             Err(problem) => hook.problems.push(problem),
         }

@@ -47,6 +47,7 @@ pub mod alarms;
 mod announce;
 pub mod approval;
 pub mod atomic_file;
+pub mod declared_answer;
 pub mod definition;
 pub mod digest;
 pub mod discover;

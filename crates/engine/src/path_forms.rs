@@ -63,6 +63,34 @@ fn forms(event: &Event, call: &ToolCall) -> CallForms {
     forms
 }
 
+/// A path that a command names.
+#[derive(Clone, Debug)]
+pub struct NamedPath {
+    /// As it is written.
+    pub given: String,
+    /// Absolute.
+    pub absolute: String,
+    /// The command.
+    pub command: String,
+}
+
+/// Resolves the forms of paths, each with its place in the list. A path may lead to two files.
+pub(crate) fn resolve_named<'path>(
+    event: &Event,
+    paths: impl Iterator<Item = &'path NamedPath>,
+) -> Vec<(usize, FilePath)> {
+    let root = event.project_dir.as_deref().map(|root| normal(&text(root)));
+    let mut place =
+        EventLocation { work_dir: &event.work_dir, root, real_root: None, linked: Vec::new() };
+    let (mut files, mut places) = (Vec::new(), Vec::new());
+    for (index, path) in paths.enumerate() {
+        place.add(&mut files, &path.given, &path.absolute);
+        places.resize(files.len(), index);
+    }
+    place.add_other_names(&mut files);
+    places.into_iter().zip(files).collect()
+}
+
 /// Returns the paths an agent may take a text for: agents are known to trim blanks and to replace
 /// `~` by the home folder.
 fn readings(given: &str, home: Option<&Path>) -> Vec<String> {
@@ -226,7 +254,7 @@ fn inside(path: &str, folder: &str) -> Option<String> {
 }
 
 /// Returns an absolute path without `.`, `..`, `//` and a trailing `/`, going by its text alone.
-fn normal(path: &str) -> String {
+pub(crate) fn normal(path: &str) -> String {
     let mut normal = String::with_capacity(path.len());
     for part in path.split('/') {
         match part {

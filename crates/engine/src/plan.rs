@@ -7,7 +7,7 @@ use anyhook_model::{Event, EventKind, SkipReason, Skipped, Spelling};
 
 use crate::discover::{HookStatus, InstalledHooks, OmittedHooks};
 use crate::hook::{Hook, Trust};
-use crate::path_forms;
+use crate::matcher::MatchEvidence;
 
 /// The hooks due at one event, in order, and all others.
 #[derive(Clone, Debug)]
@@ -136,15 +136,14 @@ impl<'hooks> DispatchPlan<'hooks> {
 impl PlannedStep<'_> {
     /// Returns why the hook's matcher excludes it, given the event as it is now.
     pub fn mismatch(&self, event: &Event) -> Option<SkipReason> {
-        if matches!(self.broken, Some(NotRunnable::Unusable(_))) {
-            return None;
-        }
-        let call = event.tool.as_ref().filter(|_| event.kind.has_matcher())?;
-        let matcher = &self.hook.matcher;
-        if matcher.pattern().is_some() && matcher.tool_matches(call) {
-            path_forms::resolve(event);
-        }
-        matcher.mismatch(call)
+        self.matches(event).err()
+    }
+
+    /// Returns what of the event the hook's matcher matched, or why it excludes it.
+    pub fn matches(&self, event: &Event) -> Result<MatchEvidence, SkipReason> {
+        let is_asked =
+            event.kind.has_matcher() && !matches!(self.broken, Some(NotRunnable::Unusable(_)));
+        if is_asked { self.hook.matcher.matches(event) } else { Ok(MatchEvidence::default()) }
     }
 }
 

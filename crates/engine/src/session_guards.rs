@@ -511,6 +511,7 @@ fn changed_fields(then: &HookDefinition, now: &HookDefinition) -> Option<String>
     let fields = [
         ("trigger", then.triggers != now.triggers),
         ("matcher", then.matcher != now.matcher),
+        ("decision", then.answer != now.answer),
         ("on_failure", then.on_failure != now.on_failure),
         ("async", then.is_async != now.is_async),
         ("hosts", then.hosts != now.hosts),

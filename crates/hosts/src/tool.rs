@@ -1,5 +1,6 @@
 //! Maps tools to one canonical name for all agents: tables of names and fields, applied both ways.
 
+use anyhook_model::derived::Derived;
 use anyhook_model::event::NativeCall;
 use anyhook_model::file_path::LazyForms;
 use anyhook_model::json::Object;
@@ -79,6 +80,7 @@ pub fn canonical(
         also,
         input: translated,
         forms: LazyForms::default(),
+        derived: Derived::default(),
         use_id,
         files,
         native: Some(NativeCall { tool_name: name, tool_input: input }),

@@ -8,6 +8,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::derived::Derived;
 use crate::file_path::{CallForms, FilePath, LazyForms};
 use crate::json::{self, Object};
 use crate::kind::{EventKind, Spelling};
@@ -67,6 +68,8 @@ pub struct ToolCall {
     pub files: Value,
     /// These paths in all their forms; computed by the engine.
     pub forms: LazyForms,
+    /// What the engine finds out about the call.
+    pub derived: Derived,
     /// The call in the host's own form.
     pub native: Option<NativeCall>,
     /// Why no hook may change the input, if so.
@@ -123,7 +126,13 @@ impl ToolCall {
         let files: Vec<Value> =
             names.flat_map(|name| tools::paths(name, &self.input)).map(Value::from).collect();
         self.files = if files.is_empty() { Value::Null } else { files.into() };
+        self.forget_derived();
+    }
+
+    /// Forgets what was found out about the call, because it or its location has changed.
+    pub fn forget_derived(&mut self) {
         self.forms.forget();
+        self.derived = Derived::default();
     }
 
     /// Sets the id of the call, which links `before_tool` and `after_tool`.
@@ -144,6 +153,7 @@ impl ToolCall {
             use_id: None,
             files: Value::Null,
             forms: LazyForms::default(),
+            derived: Derived::default(),
             native: None,
             fixed: None,
         }

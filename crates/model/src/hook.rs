@@ -1,10 +1,14 @@
 //! A hook's definition, as described by its HOOK.md.
 
+pub mod answer;
 pub mod keys;
+pub mod matcher;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::answer::DeclaredAnswer;
+pub use self::matcher::{FileCondition, MatcherDefinition, McpCondition, ShellCondition};
 use crate::kind::{EventKind, Spelling};
 
 /// Limits and defaults of the front matter's fields.
@@ -55,6 +59,9 @@ pub struct HookDefinition {
     /// Which of its caller's environment variables a guard receives.
     #[serde(default, skip_serializing_if = "EnvAccess::is_default")]
     pub env: EnvAccess,
+    /// What it answers without a script, if it is declarative.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<DeclaredAnswer>,
     /// The author's own notes.
     pub metadata: Value,
 }
@@ -75,6 +82,7 @@ impl HookDefinition {
             hosts: Vec::new(),
             stdout: StdoutUse::default(),
             env: EnvAccess::default(),
+            answer: None,
             metadata: Value::Null,
         }
     }
@@ -117,25 +125,6 @@ impl<'de> Deserialize<'de> for HookTrigger {
         let (kind, spelling) = EventKind::known(&name)
             .ok_or_else(|| serde::de::Error::custom(format!("`{name}` is not an event")))?;
         Ok(Self { kind, spelling })
-    }
-}
-
-/// Regular expressions a tool call must match; both if both are given.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MatcherDefinition {
-    /// Must match the whole tool name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
-    /// Must be found in one of the input's values.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pattern: Option<String>,
-}
-
-impl MatcherDefinition {
-    /// Returns whether every tool call matches.
-    pub fn is_empty(&self) -> bool {
-        self.tool.is_none() && self.pattern.is_none()
     }
 }
 

@@ -19,6 +19,7 @@ pub mod bus;
 pub mod case;
 pub mod daemon;
 pub mod decision;
+pub mod derived;
 pub mod event;
 pub mod exit_code;
 pub mod file_path;
@@ -57,7 +58,8 @@ pub use decision::{Decision, Effect};
 pub use event::{Event, ToolCall};
 pub use file_path::{CallForms, FilePath, OtherName};
 pub use hook::{
-    EnvAccess, FailMode, HookDefinition, HookTrigger, MatcherDefinition, Mode, StdoutUse,
+    DeclaredAnswer, EnvAccess, FailMode, FileCondition, HookDefinition, HookTrigger,
+    MatcherDefinition, McpCondition, Mode, ShellCondition, StdoutUse,
 };
 pub use host::{Caller, DecodeError, Host, LateRefusal, Lost, Reply};
 pub use id::RecordId;

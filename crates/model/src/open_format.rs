@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use crate::decision::Effect;
+use crate::derived::Derived;
 use crate::event::{CallDoubt, Event, NativeCall, ToolCall};
 use crate::exit_code;
 use crate::file_path::LazyForms;
@@ -159,6 +160,7 @@ fn take_tool(fields: &mut Object, repaired: bool) -> ToolCall {
         name,
         input,
         forms: LazyForms::default(),
+        derived: Derived::default(),
         use_id: take_text(fields, "tool_use_id"),
         files: json::remove(fields, "files").unwrap_or_default(),
         native,

@@ -26,6 +26,8 @@ pub enum RunOutcome {
     Cancelled,
     /// It is a function of the program, and it returned.
     Returned,
+    /// It is declarative: its HOOK.md gave the answer, and nothing was started.
+    Declared,
     /// It was started and runs in the background; its outcome is journaled later.
     Detached,
 }
@@ -53,6 +55,7 @@ impl fmt::Display for RunOutcome {
             Self::NotStarted(why) => write!(formatter, "not started: {why}"),
             Self::Cancelled => formatter.write_str("cancelled"),
             Self::Returned => formatter.write_str("returned"),
+            Self::Declared => formatter.write_str("declared in HOOK.md"),
             Self::Detached => formatter.write_str("runs in the background"),
         }
     }

@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use crate::derived::Derived;
 use crate::event::{CallDoubt, Event, NativeCall, ToolCall};
 use crate::file_path::LazyForms;
 use crate::json::any_leaf;
@@ -370,6 +371,7 @@ fn event_of(event: &Event, is_first: bool) -> Event {
         also: &[],
         input: Value::Null,
         forms: LazyForms::default(),
+        derived: Derived::default(),
         use_id: tool.use_id.clone(),
         files: Value::Null,
         native,

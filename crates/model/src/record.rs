@@ -339,6 +339,8 @@ pub enum SkipReason {
     Tool,
     /// Its `matcher.pattern` is in none of the input's values.
     Pattern,
+    /// Its matcher has conditions, such as `shell` or `files`, that do not hold.
+    Conditions,
     /// A project hook that is not trusted yet.
     Untrusted,
     /// It is for other hosts only.
@@ -352,7 +354,7 @@ pub enum SkipReason {
 impl SkipReason {
     /// Returns whether the hook's matcher is the reason.
     pub fn is_mismatch(&self) -> bool {
-        matches!(self, Self::Tool | Self::Pattern)
+        matches!(self, Self::Tool | Self::Pattern | Self::Conditions)
     }
 }
 
@@ -363,6 +365,7 @@ impl fmt::Display for SkipReason {
             Self::OtherEvent => formatter.write_str("listens for other events"),
             Self::Tool => formatter.write_str("matcher.tool does not match"),
             Self::Pattern => formatter.write_str("matcher.pattern does not match"),
+            Self::Conditions => formatter.write_str("the conditions of its matcher do not hold"),
             Self::Untrusted => formatter.write_str("not trusted (anyhook trust)"),
             Self::Host => formatter.write_str("for other hosts only"),
             Self::Replaced(folder) => write!(formatter, "overridden by {folder}"),

@@ -101,8 +101,60 @@ pub struct PlanReport {
     pub event: EventKind,
     /// The project root the hooks come from.
     pub project: Option<String>,
+    /// What the call would do, for a call that runs a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reading: Option<CallReading>,
     /// Every installed hook; those that would run come first, in order.
     pub hooks: Vec<PlannedHook>,
+}
+
+/// What a call would do, as far as it can be told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallReading {
+    /// The simple commands it runs.
+    pub commands: Vec<CommandReading>,
+    /// The files it touches.
+    pub files: Vec<FileReading>,
+    /// The URLs it fetches.
+    pub urls: Vec<String>,
+    /// What cannot be told, and why.
+    pub unknown: Vec<UnknownReading>,
+}
+
+/// A simple command that a call would run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommandReading {
+    /// The command, without quotes.
+    pub command: String,
+    /// The programs it runs through, outermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<String>,
+    /// Whether it runs on another machine or in a container.
+    pub remote: bool,
+    /// Whether what it runs cannot be told.
+    pub unknown: bool,
+}
+
+/// A file that a call would touch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileReading {
+    /// Its path.
+    pub path: String,
+    /// What is done to it: `read`, `write`, `delete`, `move` or `any`.
+    pub access: String,
+}
+
+/// A part of a command line that cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnknownReading {
+    /// The text.
+    pub text: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// A hook in a plan.

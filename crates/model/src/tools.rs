@@ -359,6 +359,50 @@ fn is_container(value: &Value) -> bool {
     matches!(value, Value::Array(_) | Value::Object(_))
 }
 
+/// Returns the command lines of an input, as a shell would read them: texts in fields for commands,
+/// and lists of words with each word quoted.
+pub fn shell_lines(input: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut stack = vec![input];
+    while let Some(value) = stack.pop() {
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    if is_command_field(name) {
+                        lines.extend(value.as_str().map(str::to_owned));
+                        lines.extend(quoted_words(value));
+                    }
+                    if is_one_of(name, &ARGUMENT_NAMES)
+                        && let Some(arguments) = quoted_words(value)
+                    {
+                        let programs = fields.iter().filter(|(name, _)| {
+                            is_command_field(name) || is_one_of(name, &PROGRAM_NAMES)
+                        });
+                        let programs = programs.filter_map(|(_, program)| program.as_str());
+                        lines.extend(programs.map(|program| format!("{program} {arguments}")));
+                    }
+                    stack.extend(Some(value).filter(|value| is_container(value)));
+                }
+            }
+            Value::Array(items) => stack.extend(items.iter().filter(|item| is_container(item))),
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// Returns a list of texts as one line in which each is a word.
+fn quoted_words(value: &Value) -> Option<String> {
+    let words: Option<Vec<String>> =
+        value.as_array()?.iter().map(|word| word.as_str().map(quoted)).collect();
+    words.filter(|words| !words.is_empty()).map(|words| words.join(" "))
+}
+
+/// Quotes a word for a shell.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// Returns a text, or a list of texts, as one line.
 fn words(value: &Value) -> Option<String> {
     match value {
@@ -542,6 +586,19 @@ mod tests {
         }
         assert_eq!(command_lines(&json!({"command": "ls", "n": [1, 2]})), [""; 0]);
         assert_eq!(command_lines(&json!({"command": ["ls"]})), [""; 0]);
+    }
+
+    #[test]
+    fn a_list_of_words_is_a_line_of_quoted_words() {
+        for (input, lines) in [
+            (json!({"command": "a | b"}), vec!["a | b"]),
+            (json!({"command": ["bash", "-c", "it's"]}), vec![r"'bash' '-c' 'it'\''s'"]),
+            (json!({"command": "rm", "args": ["-r", "x y"]}), vec!["rm", "rm '-r' 'x y'"]),
+            (json!({"steps": [{"cmd": "a"}, {"cmd": "b"}]}), vec!["b", "a"]),
+            (json!({"text": "a"}), vec![]),
+        ] {
+            assert_eq!(shell_lines(&input), lines, "{input}");
+        }
     }
 
     #[test]

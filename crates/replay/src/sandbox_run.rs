@@ -1,8 +1,9 @@
 //! Runs hooks on past events in parallel, each event in its own scratch folder.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
@@ -85,16 +86,22 @@ fn run(
     });
     let mut scratch = None;
     let mut variables = Vec::new();
+    let mut installed = Cow::Borrowed(installed);
     if is_due {
         let folder = tempfile::Builder::new().prefix("anyhook-replay-").tempdir()?;
         let project = folder.path().join("project");
         std::fs::create_dir(&project)?;
         variables = home_variables(folder.path());
-        event.project_dir = Some(project);
+        // Scripts run in an empty project, but what they match was in the real one.
+        for standing in &mut installed.to_mut().hooks {
+            standing.hook.root = Some(project.clone());
+        }
+        let recorded = item.record.as_ref().and_then(|record| record.project_dir.as_ref());
+        event.project_dir = recorded.map(PathBuf::from).or(event.project_dir);
         scratch = Some(folder);
     }
     let host = find_host(&event.host).unwrap_or(&OpenFormat);
-    let finished = engine.run_only(host, installed, event, &variables);
+    let finished = engine.run_only(host, &installed, event, &variables);
     drop(scratch);
     Ok(finished)
 }

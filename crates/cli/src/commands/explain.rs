@@ -2,8 +2,9 @@
 
 use anyhook_engine::agent_directives::{self, PIPELINE};
 use anyhook_engine::hook::Trust;
+use anyhook_engine::matcher::reading;
 use anyhook_engine::{Engine, Hook};
-use anyhook_model::report::{PlanReport, PlannedHook};
+use anyhook_model::report::{CallReading, PlanReport, PlannedHook};
 use anyhook_model::{Event, EventKind, Mode, SkipReason, exit_code};
 use clap::Args;
 
@@ -37,7 +38,10 @@ pub fn show(
     out: &mut Out,
 ) -> CommandResult {
     let hooks_met = engine.hooks_for(event);
-    let plan = anyhook_engine::explain(&hooks_met, event);
+    let mut in_project = event.clone();
+    in_project.project_dir.clone_from(&hooks_met.root);
+    in_project.home.clone_from(&environment.places.home);
+    let plan = anyhook_engine::explain(&hooks_met, &in_project);
     if json {
         let hooks = plan
             .iter()
@@ -53,7 +57,8 @@ pub fn show(
             })
             .collect();
         let project = hooks_met.root.as_ref().map(|root| root.to_string_lossy().into_owned());
-        out.json(&PlanReport { event: event.kind.clone(), project, hooks })?;
+        let reading = reading(&in_project);
+        out.json(&PlanReport { event: event.kind.clone(), project, reading, hooks })?;
         return Ok(exit_code::OK);
     }
     let tool = event.tool.as_ref().map(|tool| format!(" {}", tool.name)).unwrap_or_default();
@@ -89,6 +94,9 @@ pub fn show(
         let text = format!("then the {PIPELINE} blocks the stop: {message}");
         out.line(&[(Tone::Warn, &text)])?;
     }
+    if let Some(reading) = reading(&in_project) {
+        show_reading(&reading, out)?;
+    }
     let (other, left_out): (Vec<_>, Vec<_>) = plan
         .iter()
         .filter_map(|(hook, _, due)| due.as_ref().err().map(|why| (hook, why)))
@@ -105,12 +113,56 @@ pub fn show(
                 Cell::new(Tone::Plain, "    "),
                 Cell::new(Tone::Plain, hook.name()),
                 Cell::new(Tone::Dim, hook.level.word()),
-                Cell::new(Tone::Dim, why.to_string()),
+                Cell::new(Tone::Dim, why_not(hook, why, &in_project)),
             ]
         })
         .collect();
     out.table(&rows)?;
     Ok(exit_code::OK)
+}
+
+/// Returns why a hook would not run; of several conditions, the one that does not hold.
+fn why_not(hook: &Hook, why: &SkipReason, event: &Event) -> String {
+    let unmet = || hook.matcher.unmet_condition(event);
+    match why {
+        SkipReason::Conditions => {
+            unmet().map_or(why.to_string(), |key| format!("matcher.{key} does not match"))
+        }
+        _ => why.to_string(),
+    }
+}
+
+/// Shows what a command line was read as.
+fn show_reading(reading: &CallReading, out: &mut Out) -> std::io::Result<()> {
+    out.gap()?;
+    out.line(&[(Tone::Strong, "command read")])?;
+    for command in &reading.commands {
+        let mut marks = Vec::new();
+        if !command.via.is_empty() {
+            marks.push(format!("via {}", command.via.join(", ")));
+        }
+        if command.remote {
+            marks.push("elsewhere".to_owned());
+        }
+        if command.unknown {
+            marks.push("cannot be told".to_owned());
+        }
+        let marks =
+            if marks.is_empty() { String::new() } else { format!("  {}", marks.join("; ")) };
+        out.line(&[(Tone::Plain, &format!("  {}", command.command)), (Tone::Dim, &marks)])?;
+    }
+    for file in &reading.files {
+        let text = format!("  {:<6}  ", file.access);
+        out.line(&[(Tone::Dim, &text), (Tone::Plain, &file.path)])?;
+    }
+    for url in &reading.urls {
+        out.line(&[(Tone::Dim, "  fetch   "), (Tone::Plain, url)])?;
+    }
+    for unknown in &reading.unknown {
+        let text = format!("  unknown: {}", unknown.reason);
+        out.line(&[(Tone::Warn, &text), (Tone::Dim, &format!("  {}", unknown.text))])?;
+    }
+    Ok(())
 }
 
 /// Returns what its pipeline would tell the calling agent if that wanted to stop.

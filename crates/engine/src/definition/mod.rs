@@ -3,6 +3,8 @@
 //! A guard is not switched off by a cosmetic mistake: what can be given a sensible meaning gets it,
 //! and the finding is reported. Only a [`Severity::Unusable`] finding keeps a hook from running.
 
+mod answer;
+mod conditions;
 mod fields;
 mod lints;
 mod rescue;
@@ -22,6 +24,8 @@ pub use fields::name_fault;
 
 /// At most this many findings are reported.
 const PROBLEMS_LIMIT: usize = 100;
+const REGEX_HINT: &str =
+    "use the syntax of the Rust `regex` crate: no look-around, no back-references";
 
 /// What was read from a HOOK.md.
 #[derive(Clone, Debug)]
@@ -154,6 +158,7 @@ impl DefinitionReader<'_> {
         self.description();
         self.trigger();
         self.matcher();
+        self.answer();
         self.numbers();
         self.words();
         self.open_files();

@@ -358,3 +358,143 @@ fn names_of_any_script() {
         assert!(name_fault(bad).is_some(), "{bad}");
     }
 }
+
+#[test]
+fn conditions_are_read_in_short_and_in_long_form() {
+    let short =
+        "matcher:\n  shell: {program: rm, all_flags: -r, not: {targets: temp}}\n  files: .env\n";
+    let long = "matcher:\n  shell:\n    - program: [rm]\n      all_flags: [-r]\n      not: {targets: [temp]}\n  files: {any: [.env]}\n";
+    let [short, long] = [short, long].map(|matcher| read_matter(&format!("{BASE}{matcher}")));
+    assert_eq!((short.problems, long.problems), (vec![], vec![]));
+    assert_eq!(short.definition.matcher, long.definition.matcher);
+    assert!(short.definition.matcher.has_conditions());
+}
+
+#[test]
+fn numbers_are_texts_in_conditions() {
+    let read = read_matter(&format!(
+        "{BASE}matcher: {{shell: {{program: chmod, arguments: [777, 1.50]}}}}"
+    ));
+    assert_eq!(read.definition.matcher.shell[0].arguments, ["777", "1.50"]);
+}
+
+#[test]
+fn a_mistake_in_a_condition_makes_the_hook_unusable_and_has_its_place() {
+    let found = |matcher: &str| {
+        let read = read_matter(&format!("{BASE}{matcher}\ndecision: deny"));
+        let problem = read.fault().unwrap_or_else(|| panic!("{matcher}")).clone();
+        let place = problem.place.unwrap();
+        (problem.message, problem.hint.unwrap_or_default(), (place.line, place.column))
+    };
+    for (matcher, message, hint, place) in [
+        (
+            "matcher:\n  shell:\n    programm: rm",
+            "unknown key `programm` in `matcher.shell`",
+            "did you mean `program`?",
+            (7, 5),
+        ),
+        (
+            "matcher:\n  shell: [{program: rm, not: {flag: -i}}]",
+            "unknown key `flag` in `matcher.shell.not`",
+            "did you mean `flags`?",
+            (6, 31),
+        ),
+        (
+            "matcher:\n  any:\n    - shell: {pattern: '('}",
+            "`matcher.any.shell.pattern` is not a regular expression: unclosed group",
+            "use the syntax of the Rust `regex` crate: no look-around, no back-references",
+            (7, 24),
+        ),
+        (
+            "matcher:\n  files: {write: {a: b}}",
+            "`matcher.files.write` must be a text or a list of texts",
+            "write, for example, `[a, b]`",
+            (6, 18),
+        ),
+        (
+            "matcher:\n  shell: rm",
+            "`matcher.shell` must be a mapping",
+            "write its keys on indented lines below it",
+            (6, 10),
+        ),
+        (
+            "matcher:\n  not: {}",
+            "`matcher.not` has no conditions",
+            "write its keys on indented lines below it",
+            (6, 8),
+        ),
+        (
+            "matcher:\n  url:",
+            "`matcher.url` has no value",
+            "remove the key, or give it a value",
+            (6, 6),
+        ),
+        (
+            "matcher:\n  shell: {unknown: maybe}",
+            "`matcher.shell.unknown` must be `true` or `false`",
+            "write `true`",
+            (6, 20),
+        ),
+    ] {
+        let (got_message, got_hint, got_place) = found(matcher);
+        assert!(got_message.starts_with(message), "{matcher}: {got_message}");
+        assert_eq!((got_hint.as_str(), got_place), (hint, place), "{matcher}");
+    }
+}
+
+#[test]
+fn an_answer_needs_no_script_and_its_mistakes_are_named() {
+    let read = read_matter(&format!(
+        "{BASE}decision: Deny\nreason: '{{command}} {{input.path}}'\nmodified_input: {{a: '{{tool}}', b: null}}\nadditional_context: c"
+    ));
+    assert_eq!(read.problems, []);
+    let answer = read.definition.answer.unwrap();
+    assert_eq!(answer.effect, Some(anyhook_model::Effect::Deny));
+    assert_eq!(answer.modified_input.unwrap().len(), 2);
+    let found = |answer: &str| {
+        let read = read_matter(&format!("{BASE}{answer}"));
+        let problem = &read.problems[0];
+        (problem.severity, problem.message.clone(), problem.hint.clone().unwrap_or_default())
+    };
+    for (answer, severity, message, hint) in [
+        (
+            "decision: dney",
+            Severity::Unusable,
+            "`decision` must be `deny`, `ask` or `allow`",
+            "did you mean `deny`?",
+        ),
+        (
+            "decision: deny\nreason: [a]",
+            Severity::Unusable,
+            "`reason` must be a string",
+            "put it in quotes",
+        ),
+        (
+            "reason: a",
+            Severity::Error,
+            "`reason` without a `decision` has no effect",
+            "add `decision: deny` or `decision: ask`",
+        ),
+        (
+            "decision: ask\nreason: '{comand}'",
+            Severity::Error,
+            "unknown placeholder `{comand}`",
+            "did you mean `{command}`?",
+        ),
+        (
+            "decision: ask\nreason: '{zzzzzzz}'",
+            Severity::Error,
+            "unknown placeholder `{zzzzzzz}`",
+            "write `{{zzzzzzz}}` for the text `{zzzzzzz}`",
+        ),
+        (
+            "modified_input: text",
+            Severity::Unusable,
+            "`modified_input` must be a mapping of fields of the tool's input",
+            "write, for example, `modified_input: {command: 'nice {input.command}'}`",
+        ),
+    ] {
+        let (message, hint) = (message.to_owned(), hint.to_owned());
+        assert_eq!(found(answer), (severity, message, hint), "{answer}");
+    }
+}

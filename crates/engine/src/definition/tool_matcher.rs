@@ -1,13 +1,24 @@
 //! Reads a hook's tool matcher, and reports what it does not cover.
 
-use anyhook_model::hook::keys;
+use anyhook_model::hook::keys::{self, HookKey};
 use anyhook_model::nearest::slip_of;
 use anyhook_model::{EventKind, FailMode, MatcherDefinition, tools};
+use serde_json::{Map, Value};
 
 use super::{DefinitionReader, listed};
 use crate::front_matter::{YamlNode, YamlValue};
 use crate::matcher;
 use crate::problem::{Severity, nearest};
+
+/// Returns the names of the keys of a matcher.
+fn names_of_keys() -> impl Iterator<Item = &'static str> + Clone {
+    (keys::MATCHER.keys)().iter().map(|key| key.name)
+}
+
+/// Returns the key of a condition.
+fn condition_key(name: &str) -> Option<&'static HookKey> {
+    (keys::MATCHER.keys)().iter().find(|key| key.name == name)
+}
 
 impl DefinitionReader<'_> {
     pub(super) fn matcher(&mut self) {
@@ -18,27 +29,36 @@ impl DefinitionReader<'_> {
                 node,
                 "matcher",
                 Severity::Unusable,
-                "`matcher` must be a mapping with `tool` and/or `pattern`",
+                "`matcher` must be a mapping with `tool`, `pattern` and conditions",
             );
             return self
                 .report(problem.hint("put `tool:` and `pattern:` on their own indented lines"));
         };
         let mut matcher = MatcherDefinition::default();
+        let mut conditions = Map::new();
         for (key, value) in pairs {
             let name = key.text().unwrap_or("");
             let field = match name {
                 "tool" => &mut matcher.tool,
                 "pattern" => &mut matcher.pattern,
                 _ => {
+                    if let Some(key) = condition_key(name) {
+                        let given = self.condition(key, value, &format!("matcher.{name}"));
+                        conditions.extend(given.map(|value| (name.to_owned(), value)));
+                        continue;
+                    }
                     let problem = self.at(
                         key,
                         "unknown-key",
                         Severity::Warning,
                         format!("unknown key `{name}` in `matcher`"),
                     );
-                    self.report(match nearest(name, keys::MATCHER.iter().map(|key| key.name)) {
+                    self.report(match nearest(name, names_of_keys()) {
                         Some(known) => problem.hint(format!("did you mean `{known}`?")),
-                        None => problem.hint("a matcher has `tool` and `pattern`"),
+                        None => {
+                            let names: Vec<&str> = names_of_keys().collect();
+                            problem.hint(format!("known keys: {}", names.join(", ")))
+                        }
                     });
                     continue;
                 }
@@ -75,13 +95,12 @@ impl DefinitionReader<'_> {
                     Severity::Unusable,
                     format!("`{name}` is not a regular expression: {error}"),
                 );
-                self.report(problem.hint(
-                    "use the syntax of the Rust `regex` crate: no look-around, no back-references",
-                ));
+                self.report(problem.hint(super::REGEX_HINT));
             } else if name == "tool" {
                 self.tool_names(value, text);
             }
         }
+        self.set_conditions(node, &mut matcher, conditions);
         let triggers = &self.read.definition.triggers;
         if !matcher.is_empty()
             && !triggers.is_empty()
@@ -96,6 +115,34 @@ impl DefinitionReader<'_> {
             self.report(problem.hint("remove it, or check the event in the script"));
         }
         self.read.definition.matcher = matcher;
+    }
+
+    /// Adds conditions to a matcher.
+    fn set_conditions(
+        &mut self,
+        node: &YamlNode,
+        matcher: &mut MatcherDefinition,
+        conditions: Map<String, Value>,
+    ) {
+        if conditions.is_empty() {
+            return;
+        }
+        let read = serde_json::from_value::<MatcherDefinition>(conditions.into());
+        let compiled = read.map_err(|error| error.to_string()).and_then(|read| {
+            self.read.matcher.set_conditions(&read)?;
+            Ok(read)
+        });
+        match compiled {
+            Ok(read) => {
+                let MatcherDefinition { tool, pattern, .. } = std::mem::take(matcher);
+                *matcher = MatcherDefinition { tool, pattern, ..read };
+            }
+            Err(error) => {
+                let message = format!("the conditions of `matcher` cannot be used: {error}");
+                let problem = self.at(node, "matcher", Severity::Unusable, message);
+                self.report(problem);
+            }
+        }
     }
 
     /// Reads the expression for tools: a list of names separated by commas or blanks becomes one

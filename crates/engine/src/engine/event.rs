@@ -84,9 +84,12 @@ impl Engine {
         &self,
         host: &dyn Host,
         installed: &InstalledHooks,
-        event: Event,
+        mut event: Event,
         environment: &[(OsString, OsString)],
     ) -> FinishedDispatch {
+        if event.home.is_none() {
+            event.home.clone_from(&self.places.home);
+        }
         Dispatch::new(host, DispatchPlan::new(installed, &event), event).drive(|step| match step {
             DispatchStep::Run(due) | DispatchStep::Detach(due) => self.run(due, None, environment),
             DispatchStep::Done => RunResult::not_started("already finished"),

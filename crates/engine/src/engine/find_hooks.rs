@@ -102,7 +102,7 @@ impl Engine {
         if let Some(tool) = &mut event.tool {
             event.home.clone_from(&self.places.home);
             if event.project_dir.as_deref() != root {
-                tool.forms.forget();
+                tool.forget_derived();
             }
         }
         event.project_dir = root.map(Path::to_owned);

@@ -20,9 +20,9 @@ use super::IndexKey;
 use super::encoding::{Encoder, assemble, checksum};
 use super::file_stamp::{FileStamp, WatchExtent};
 use crate::discover::{HookStatus, InstalledHooks};
-use crate::hook::{ENTRIES, EntryPoint, HOOK_FILE, Level, SCRIPTS, Trust};
+use crate::hook::{ENTRIES, EntryPoint, HOOK_FILE, Hook, Level, SCRIPTS, Trust};
 use crate::installation::Installation;
-use crate::matcher::{Expression, RequiredLiterals};
+use crate::matcher::{Expression, Matcher, Prefilter, RequiredLiterals};
 use crate::places::{HOOKS, PROJECT_LEVEL, Places};
 use crate::roots::ProjectFolder;
 use crate::session_guards::accepted_file;
@@ -126,7 +126,26 @@ fn head_of(standing: &HookStatus, bases: &[(PathBuf, u64)], head: &mut Encoder) 
     }
     needs(hook.matcher.tool(), head);
     needs(hook.matcher.pattern(), head);
+    head.byte(u8::from(may_change_input(hook)));
+    conditions(&hook.matcher, head);
     Some(())
+}
+
+/// Returns whether what a hook says may make others match.
+fn may_change_input(hook: &Hook) -> bool {
+    hook.definition.answer.as_ref().is_none_or(|answer| answer.modified_input.is_some())
+}
+
+/// Writes what a call must contain so that a matcher's conditions may hold.
+fn conditions(matcher: &Matcher, head: &mut Encoder) {
+    let Prefilter { is_open, programs, literals } = matcher.prefilter();
+    head.byte(u8::from(is_open));
+    for texts in [programs, literals] {
+        head.size(texts.len());
+        for text in &texts {
+            head.text(text);
+        }
+    }
 }
 
 /// Returns the events as bits.

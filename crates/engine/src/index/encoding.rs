@@ -30,7 +30,8 @@ const MAGIC: &[u8; 8] = b"anyhook\0";
 /// - 1: the first.
 /// - 2: built with trust by repository, and with replacement agreed to separately.
 /// - 3: tool names match in any case, with the canonical names of those that agents have.
-const VERSION: u32 = 3;
+/// - 4: conditions of matchers, and whether a hook may change the input.
+const VERSION: u32 = 4;
 /// Where the head begins.
 const HEAD: usize = 24;
 

@@ -20,7 +20,7 @@ use super::file_stamp::{FileStamp, WatchExtent};
 use super::{IndexKey, MatchedHooks};
 use crate::discover::{HookStatus, InstalledHooks, MISMATCHES_NAMED, OmittedHooks};
 use crate::hook::{self, EntryPoint, Hook, Level, Trust};
-use crate::matcher::{self, CallTexts, Expression, Matcher, RequiredLiterals};
+use crate::matcher::{self, CallTexts, Expression, Matcher, RequiredLiterals, conditions};
 use crate::path_forms;
 use crate::plan::{self, DueCheck, NotRunnable};
 use crate::problem::{Problem, Severity};
@@ -66,6 +66,35 @@ struct Indexed<'head> {
     hosts: Texts<'head>,
     tool: Need<'head>,
     pattern: Need<'head>,
+    may_change_input: bool,
+    conditions: IndexedPrefilter<'head>,
+}
+
+/// What a call must contain so that a matcher's conditions may hold.
+#[derive(Clone, Copy)]
+struct IndexedPrefilter<'head> {
+    is_open: bool,
+    programs: Texts<'head>,
+    literals: Texts<'head>,
+}
+
+impl<'head> IndexedPrefilter<'head> {
+    fn read(reader: &mut Decoder<'head>) -> Option<Self> {
+        let is_open = reader.byte()? != 0;
+        Some(Self { is_open, programs: Texts::read(reader)?, literals: Texts::read(reader)? })
+    }
+
+    fn may_match(&self, event: &Event) -> bool {
+        if self.is_open {
+            return true;
+        }
+        let facts = conditions::of_event(event);
+        let is_in = |texts: Texts<'_>, found: &dyn Fn(&str) -> bool| {
+            texts.iter().any(|text| str::from_utf8(text).is_ok_and(found))
+        };
+        is_in(self.programs, &|program| facts.runs(program))
+            || is_in(self.literals, &|literal| facts.names(literal, event))
+    }
 }
 
 /// The size of a reference to the rest of a hook: two sizes and a mark.
@@ -238,9 +267,9 @@ impl Index {
         let bases = HookFolders::open(&mut reader)?;
         bases.are_as_they_were(&mut reader)?;
         let mut passed = OmittedHooks::default();
-        // Where the due hooks are stored: they are read again if one may run.
-        let (mut due, mut mismatches) = (Vec::new(), Vec::new());
-        let mut may_somebody_run = false;
+        // Where the due hooks are stored: they are read again if they may run.
+        let (mut due, mut may_run, mut mismatches) = (Vec::new(), Vec::new(), Vec::new());
+        let mut needs_all = false;
         let asked = kind(&event.kind);
         for _ in 0..reader.size()? {
             let place = reader;
@@ -251,23 +280,29 @@ impl Index {
                 Ok(broken) => {
                     due.push(place);
                     match hook.mismatch(event, broken.as_ref(), leaves) {
-                        Some(_) if may_somebody_run => {}
+                        Some(_) if needs_all => {}
                         Some(_) if mismatches.len() == MISMATCHES_NAMED => passed.more_skipped += 1,
                         Some(why) => mismatches.push(hook.skipped(why)),
-                        None => may_somebody_run = true,
+                        None => {
+                            may_run.push(place);
+                            needs_all |= hook.may_change_input;
+                        }
                     }
                 }
             }
         }
         let mut installed = InstalledHooks { passed, ..InstalledHooks::default() };
-        if may_somebody_run {
+        if needs_all {
             // What one changes, another may match, so all of them are needed.
             installed.passed.more_skipped = 0;
-            let read = |mut place| Indexed::read(&mut place, &bases, asked);
-            let due: Option<Vec<_>> = due.into_iter().map(read).collect();
-            installed.hooks = self.in_full(&due?)?;
+            may_run = due;
         } else {
             installed.passed.skipped.extend(mismatches);
+        }
+        if !may_run.is_empty() {
+            let read = |mut place| Indexed::read(&mut place, &bases, asked);
+            let hooks: Option<Vec<_>> = may_run.into_iter().map(read).collect();
+            installed.hooks = self.in_full(&hooks?)?;
         }
         Some(MatchedHooks { installed, journal, stamp: encoding::stamp(&self.bytes) })
     }
@@ -408,6 +443,8 @@ impl<'head> Indexed<'head> {
             hosts: Texts::read(reader)?,
             tool: Need::read(reader)?,
             pattern: Need::read(reader)?,
+            may_change_input: reader.byte()? != 0,
+            conditions: IndexedPrefilter::read(reader)?,
         })
     }
 
@@ -450,12 +487,16 @@ impl<'head> Indexed<'head> {
             // Only the expression itself can tell.
             return None;
         }
-        let (Need::AnyOf(literals) | Need::Exactly(literals)) = self.pattern else { return None };
-        let leaves = leaves.get_or_init(|| {
-            path_forms::resolve(event);
-            CallTexts::of(call)
-        });
-        (!leaves.contains_any(literals.iter())).then_some(SkipReason::Pattern)
+        if let Need::AnyOf(literals) | Need::Exactly(literals) = self.pattern {
+            let leaves = leaves.get_or_init(|| {
+                path_forms::resolve(event);
+                CallTexts::of(call)
+            });
+            if !leaves.contains_any(literals.iter()) {
+                return Some(SkipReason::Pattern);
+            }
+        }
+        (!self.conditions.may_match(event)).then_some(SkipReason::Conditions)
     }
 
     /// Reads the hook in full; `None` if what it would run has changed.
@@ -472,13 +513,15 @@ impl<'head> Indexed<'head> {
             script,
             interpreter: details.interpreter.as_deref().and_then(hook::interpreter),
         });
+        let mut matcher = Matcher::from_parts(
+            self.tool.expression(details.tool, matcher::MatchExtent::Whole),
+            self.pattern.expression(details.pattern, matcher::MatchExtent::Anywhere),
+        );
+        matcher.set_conditions(&details.definition.matcher).ok()?;
         let problem = |fault| Problem::new("unusable", Severity::Unusable, text(fault));
         Some(HookStatus {
             hook: Hook {
-                matcher: Matcher::from_parts(
-                    self.tool.expression(details.tool, matcher::MatchExtent::Whole),
-                    self.pattern.expression(details.pattern, matcher::MatchExtent::Anywhere),
-                ),
+                matcher,
                 definition: details.definition,
                 problems: self.fault.map(problem).into_iter().collect(),
                 level,

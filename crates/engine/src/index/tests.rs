@@ -636,11 +636,21 @@ fn any_hook() -> impl Strategy<Value = (&'static str, String)> {
             "matcher:\n  tool: Shell\n  pattern: '^ls$'",
             "matcher:\n  pattern: '.*'",
             "matcher:\n  pattern: '('",
+            "matcher:\n  shell: {program: rm}",
+            "matcher:\n  shell: {program: [ls, r?], not: {flags: -r}}",
+            "matcher:\n  tool: Shell\n  shell: {targets: x}",
+            "matcher:\n  files: {delete: x}",
+            "matcher:\n  files: [inner]",
+            "matcher:\n  any: [{shell: {program: echo}}, {mcp: {server: a}}]",
+            "matcher:\n  mcp: {tool: b}",
+            "matcher:\n  not: {shell: {program: ls}}",
+            "matcher:\n  shell: {programs: rm}",
         ]),
+        line(&["", "", "decision: ask", "decision: deny\nmodified_input: {command: ls}"]),
     )
-        .prop_map(|(level, one, two, three)| {
+        .prop_map(|(level, one, two, three, four)| {
             let lines: Vec<&str> =
-                [one, two, three].into_iter().filter(|line| !line.is_empty()).collect();
+                [one, two, three, four].into_iter().filter(|line| !line.is_empty()).collect();
             (level, lines.join("\n"))
         })
 }

@@ -20,32 +20,58 @@
 
 mod call_texts;
 mod compiled;
+pub(crate) mod conditions;
 mod expression;
 mod literals;
 mod size;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod wildcard;
 
 use anyhook_model::json::any_leaf;
-use anyhook_model::{SkipReason, ToolCall, tools};
+use anyhook_model::{Event, MatcherDefinition, SkipReason, ToolCall, tools};
 
 pub use call_texts::CallTexts;
+use conditions::Conditions;
+pub use conditions::{MatchEvidence, Prefilter, reading};
 pub(crate) use expression::holds_in_any_case;
 pub use expression::{Expression, MatchExtent};
 pub use literals::RequiredLiterals;
+
+use crate::path_forms;
 
 /// The expressions of a hook's matcher. The default matches every call.
 #[derive(Clone, Debug, Default)]
 pub struct Matcher {
     tool: Option<Expression>,
     pattern: Option<Expression>,
+    conditions: Option<Box<Conditions>>,
 }
 
 impl Matcher {
     /// Makes a matcher from expressions that are known to be valid.
     pub fn from_parts(tool: Option<Expression>, pattern: Option<Expression>) -> Self {
-        Self { tool, pattern }
+        Self { tool, pattern, conditions: None }
+    }
+
+    /// Makes a matcher as it is defined. The error says what is wrong with an expression.
+    pub fn new(definition: &MatcherDefinition) -> Result<Self, String> {
+        let mut matcher = Self::default();
+        if let Some(tool) = &definition.tool {
+            matcher.set_tool(tool)?;
+        }
+        if let Some(pattern) = &definition.pattern {
+            matcher.set_pattern(pattern)?;
+        }
+        matcher.set_conditions(definition)?;
+        Ok(matcher)
+    }
+
+    /// Sets the conditions. The error says what is wrong with an expression in them.
+    pub fn set_conditions(&mut self, definition: &MatcherDefinition) -> Result<(), String> {
+        self.conditions = Conditions::new(definition)?.map(Box::new);
+        Ok(())
     }
 
     /// Sets the expression for the whole tool name, case-insensitively. The error says what is
@@ -82,7 +108,33 @@ impl Matcher {
         self.pattern.as_ref()
     }
 
-    /// Returns why the call does not match, or `None` if it does.
+    /// Returns what of an event's call matched, or why it does not match.
+    pub fn matches(&self, event: &Event) -> Result<MatchEvidence, SkipReason> {
+        let Some(call) = &event.tool else { return Ok(MatchEvidence::default()) };
+        if self.pattern.is_some() && self.tool_matches(call) {
+            path_forms::resolve(event);
+        }
+        match (self.mismatch(call), &self.conditions) {
+            (Some(why), _) => Err(why),
+            (None, Some(conditions)) => {
+                conditions.matches(event).map_err(|_| SkipReason::Conditions)
+            }
+            (None, None) => Ok(MatchEvidence::default()),
+        }
+    }
+
+    /// Returns the key of the first condition that does not hold, for people.
+    pub fn unmet_condition(&self, event: &Event) -> Option<&'static str> {
+        self.conditions.as_ref()?.matches(event).err()
+    }
+
+    /// Returns what a call must contain so that its conditions may hold.
+    pub fn prefilter(&self) -> Prefilter {
+        let open = || Prefilter { is_open: true, ..Prefilter::default() };
+        self.conditions.as_ref().map_or_else(open, |conditions| conditions.prefilter())
+    }
+
+    /// Returns why the call does not match its expressions, or `None` if it does.
     pub fn mismatch(&self, call: &ToolCall) -> Option<SkipReason> {
         if !self.tool_matches(call) {
             return Some(SkipReason::Tool);

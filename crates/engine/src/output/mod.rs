@@ -56,7 +56,7 @@ pub fn interpret(
             };
             RunOutput { decision: Decision::deny(reason), ..RunOutput::default() }
         }
-        RunOutcome::Detached | RunOutcome::Returned => RunOutput::default(),
+        RunOutcome::Detached | RunOutcome::Returned | RunOutcome::Declared => RunOutput::default(),
         other => {
             let mut why = other.to_string();
             if let Some(cause) = cause(stderr) {

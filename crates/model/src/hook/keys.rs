@@ -26,16 +26,43 @@ pub enum KeyValue {
     Number(NumberRange),
     /// One of these words.
     Words(&'static [KeyWord]),
+    /// One of these words; nothing if absent.
+    Choice(&'static [KeyWord]),
     /// `true` or `false`; `false` if absent.
     Flag,
+    /// `true` or `false`; nothing if absent.
+    Boolean,
     /// A text, or a list of texts, each matching this pattern if one is given.
     Texts(Option<&'static str>),
-    /// An object with these keys.
-    Object(&'static [HookKey]),
+    /// A regular expression.
+    Pattern,
+    /// An object of conditions, in one of the forms it may be written in.
+    Condition(ConditionKeys, ConditionForm),
     /// An object with keys of the author's choice.
     OwnObject,
     /// Anything.
     Any,
+}
+
+/// The keys of an object of conditions. Such an object may contain others of its kind, so its keys
+/// are behind a function.
+#[derive(Clone, Copy, Debug)]
+pub struct ConditionKeys {
+    /// Its name in the schema.
+    pub name: &'static str,
+    /// Its keys.
+    pub keys: fn() -> &'static [HookKey],
+}
+
+/// How conditions may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConditionForm {
+    /// One object.
+    One,
+    /// One object, or a list of them.
+    Many,
+    /// One object, or a text, or a list of texts.
+    Texts,
 }
 
 /// The numbers that a key accepts.
@@ -101,14 +128,90 @@ pub const STDOUT: &[KeyWord; 2] = &[
     KeyWord { word: "context", about: "Context for the model." },
 ];
 
-/// The keys of `matcher`.
-pub const MATCHER: &[HookKey] = &[
-    key("tool", KeyValue::Text(None), "A regular expression that must match the whole tool name."),
+/// What a declarative hook decides.
+pub const DECISION: &[KeyWord; 3] = &[
+    KeyWord { word: "deny", about: "The call is denied." },
+    KeyWord { word: "ask", about: "The person is asked." },
+    KeyWord { word: "allow", about: "The call is allowed without asking." },
+];
+
+/// `matcher`, and the objects in its `any`, `all` and `not`.
+pub const MATCHER: ConditionKeys = ConditionKeys { name: "Matcher", keys: || MATCHER_KEYS };
+/// `matcher.shell`, and the objects in its `any`, `all` and `not`.
+pub const SHELL: ConditionKeys = ConditionKeys { name: "ShellCondition", keys: || SHELL_KEYS };
+/// `matcher.files`.
+pub const FILES: ConditionKeys = ConditionKeys { name: "FileCondition", keys: || FILES_KEYS };
+/// `matcher.mcp`.
+pub const MCP: ConditionKeys = ConditionKeys { name: "McpCondition", keys: || MCP_KEYS };
+
+const TEXTS: KeyValue = KeyValue::Texts(None);
+const ONE: ConditionForm = ConditionForm::One;
+const MANY: ConditionForm = ConditionForm::Many;
+
+const MATCHER_KEYS: &[HookKey] = &[
+    key("tool", KeyValue::Pattern, "A regular expression that must match the whole tool name."),
     key(
         "pattern",
-        KeyValue::Text(None),
+        KeyValue::Pattern,
         "A regular expression searched for in each value of the input.",
     ),
+    key(
+        "shell",
+        KeyValue::Condition(SHELL, MANY),
+        "Conditions on one simple command of a command line; in a list, one object must match.",
+    ),
+    key(
+        "files",
+        KeyValue::Condition(FILES, ConditionForm::Texts),
+        "Patterns for files that a tool or a command touches, or such patterns by what it does to them.",
+    ),
+    key("url", TEXTS, "Hosts or URLs, one of which a tool or a command fetches."),
+    key("mcp", KeyValue::Condition(MCP, ONE), "The tool of an MCP server."),
+    key("any", KeyValue::Condition(MATCHER, MANY), "Matchers, at least one of which must match."),
+    key("all", KeyValue::Condition(MATCHER, MANY), "Matchers that must all match."),
+    key("not", KeyValue::Condition(MATCHER, ONE), "A matcher that must not match."),
+];
+
+const SHELL_KEYS: &[HookKey] = &[
+    key("program", TEXTS, "Programs, one of which it runs; `*` stands for any letters."),
+    key("subcommand", TEXTS, "Subcommands, one of which it gives: `push`, `remote remove`."),
+    key("flags", TEXTS, "Flags, at least one of which it gives: `-f`, `--force`."),
+    key("all_flags", TEXTS, "Flags that it all gives; `-r|--recursive` is either."),
+    key("arguments", TEXTS, "Patterns, one of which an argument matches."),
+    key(
+        "pattern",
+        KeyValue::Pattern,
+        "A regular expression searched for in each argument and in the command as a whole.",
+    ),
+    key(
+        "targets",
+        TEXTS,
+        "What it works on: `root`, `home`, `project`, `inside`, `outside`, `temp`, `repository`, `device`, `unknown`, or patterns for files.",
+    ),
+    key("redirects", TEXTS, "The same for the files that its output is redirected to."),
+    key("via", TEXTS, "Programs through one of which it runs: `sudo`, `xargs`, `ssh`."),
+    key("piped_to", TEXTS, "Programs, one of which reads its output."),
+    key("piped_from", TEXTS, "Programs, one of which gives it its input."),
+    key("assigns", TEXTS, "Variables, one of which is set for it."),
+    key("remote", KeyValue::Boolean, "Whether it runs on another machine or in a container."),
+    key("unknown", KeyValue::Boolean, "Whether what it runs cannot be told."),
+    key("any", KeyValue::Condition(SHELL, MANY), "Conditions, at least one of which must hold."),
+    key("all", KeyValue::Condition(SHELL, MANY), "Conditions that must all hold."),
+    key("not", KeyValue::Condition(SHELL, ONE), "A condition that must not hold."),
+];
+
+const FILES_KEYS: &[HookKey] = &[
+    key("read", TEXTS, "Files that it reads."),
+    key("write", TEXTS, "Files that it writes."),
+    key("delete", TEXTS, "Files that it deletes."),
+    key("move", TEXTS, "Files that it moves, from or to."),
+    key("any", TEXTS, "Files, whatever it does to them."),
+    key("except", TEXTS, "Files that do not count."),
+];
+
+const MCP_KEYS: &[HookKey] = &[
+    key("server", TEXTS, "Servers, one of which it belongs to; `*` stands for any letters."),
+    key("tool", TEXTS, "Tools, one of which it is; `*` stands for any letters."),
 ];
 
 /// The keys of a front matter.
@@ -120,7 +223,11 @@ pub const KEYS: &[HookKey] = &[
     ),
     required("description", KeyValue::Text(Some(limits::DESCRIPTION)), "What the hook does."),
     required("trigger", KeyValue::Events, "The event, or a list of events, in either spelling."),
-    key("matcher", KeyValue::Object(MATCHER), "For tool events: which calls trigger the hook."),
+    key(
+        "matcher",
+        KeyValue::Condition(MATCHER, ONE),
+        "For tool events: which calls trigger the hook.",
+    ),
     key("timeout", KeyValue::Number(TIMEOUT), "In milliseconds."),
     key("async", KeyValue::Flag, "Run in the background; such a hook cannot block."),
     key("priority", KeyValue::Number(PRIORITY), "Hooks with a higher priority run first."),
@@ -137,6 +244,22 @@ pub const KEYS: &[HookKey] = &[
         "env",
         KeyValue::Texts(Some("^[A-Za-z_][A-Za-z0-9_]*$")),
         "With `on_failure: block`: the agent's environment variables passed to the hook, or `inherit` for all except those that could replace its code.",
+    ),
+    key(
+        "decision",
+        KeyValue::Choice(DECISION),
+        "What the hook decides whenever it matches, without a script.",
+    ),
+    key("reason", KeyValue::Text(None), "Why it decides so; `{path}` and others are replaced."),
+    key(
+        "modified_input",
+        KeyValue::OwnObject,
+        "Fields to set in the tool's input, without a script; placeholders in texts are replaced.",
+    ),
+    key(
+        "additional_context",
+        KeyValue::Text(None),
+        "Text for the model, without a script; placeholders are replaced.",
     ),
     key("permissions", KeyValue::Any, "Reserved: not enforced by this version."),
 ];
