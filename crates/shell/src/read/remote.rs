@@ -1,0 +1,144 @@
+//! Commands that run on another machine or in a container.
+
+use super::output::Output;
+use super::{Reader, Run};
+use crate::programs::contains;
+use crate::word::Word;
+use crate::wrappers;
+
+const SSH_VALUES: &str = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B -P";
+const CONTAINERS: &str = "docker podman nerdctl docker-compose podman-compose";
+/// Options of `docker run` and `exec` that take a value.
+const CONTAINER_VALUES: &str = "-v --volume -e --env --env-file -p --publish --name --network --net \
+-u --user -w --workdir --entrypoint --mount --label -l -h --hostname --restart --memory -m --cpus \
+--gpus --device --cap-add --cap-drop --security-opt --pid --ipc --platform --pull --ulimit \
+--add-host --dns --expose --link --log-driver --log-opt --runtime --shm-size --tmpfs \
+--volumes-from --cidfile --stop-signal --userns --ip --group-add --detach-keys -f --file \
+--project-name --profile --index --project-directory -c --context -H --host --config --log-level \
+--cgroupns --cgroup-parent --cpuset-cpus --annotation --sysctl --storage-opt";
+
+impl Reader {
+    pub(super) fn remote(&mut self, name: &str, run: &Run) -> Option<Output> {
+        match name {
+            "ssh" | "autossh" | "mosh" => Some(self.ssh(name, run, SSH_VALUES)),
+            "sshpass" => {
+                let words = wrappers::inner(run, "-p -f -d -P", 0);
+                Some(self.run_inner(name, words, run))
+            }
+            _ if contains(CONTAINERS, name) => Some(self.container(name, run)),
+            "kubectl" | "oc" => Some(self.behind_dashes(name, run, "exec debug run")),
+            "lxc" | "incus" | "distrobox" | "toolbox" | "flyctl" | "fly" | "multipass" => {
+                Some(self.behind_dashes(name, run, "exec enter run ssh"))
+            }
+            "vagrant" | "gcloud" | "wsl" => Some(self.command_option(name, run)),
+            _ => None,
+        }
+    }
+
+    /// Does something elsewhere: the folder there is not known.
+    fn elsewhere(&mut self, act: impl FnOnce(&mut Self) -> Output) -> Output {
+        let before = std::mem::replace(&mut self.is_remote, true);
+        let output = self.subshell(|reader| {
+            reader.scope.set_folder(crate::command::Folder::Unknown);
+            act(reader)
+        });
+        self.is_remote = before;
+        output
+    }
+
+    fn ssh(&mut self, name: &str, run: &Run, values: &str) -> Output {
+        let rest = wrappers::inner(run, values, 0);
+        let words = match rest.get(1..) {
+            Some(words) => wrappers::skip_options(words, values),
+            None => Vec::new(),
+        };
+        let name = name.to_owned();
+        if words.is_empty() {
+            return match run.input.clone() {
+                Some(code) if !rest.is_empty() => self.elsewhere(|reader| {
+                    let host = Word::joined(&run.words).text;
+                    reader.run_output(code, &name, &host)
+                }),
+                _ => Output::computed(),
+            };
+        }
+        let code = Word::joined(&words);
+        self.elsewhere(|reader| reader.with_input(run, |reader| reader.run_code(&code, &name)))
+    }
+
+    fn with_input(&mut self, run: &Run, act: impl FnOnce(&mut Self) -> Output) -> Output {
+        let before = std::mem::replace(&mut self.input, run.input.clone());
+        let output = act(self);
+        self.input = before;
+        output
+    }
+
+    fn container(&mut self, name: &str, run: &Run) -> Output {
+        let mut words = wrappers::inner(run, CONTAINER_VALUES, 0);
+        if words.first().is_some_and(|word| contains("compose container", &word.text)) {
+            words = wrappers::skip_options(&words[1..], CONTAINER_VALUES);
+        }
+        if !words.first().is_some_and(|word| contains("run exec", &word.text)) {
+            return Output::computed();
+        }
+        let options = &words[1..];
+        let rest = wrappers::skip_options(options, CONTAINER_VALUES);
+        let entry = entry_point(&options[..options.len() - rest.len()]);
+        let mut inner = rest.get(1..).unwrap_or_default().to_vec();
+        if let Some(entry) = entry {
+            inner.insert(0, entry);
+        }
+        self.elsewhere(|reader| reader.run_inner(name, inner, run))
+    }
+
+    /// `kubectl exec POD -- COMMAND`
+    fn behind_dashes(&mut self, name: &str, run: &Run, subcommands: &str) -> Output {
+        let is_run = run.words.iter().any(|word| contains(subcommands, &word.text));
+        let Some(place) = run.words.iter().position(|word| word.text == "--") else {
+            if is_run && contains("kubectl oc", name) {
+                let values = "-n --namespace -c --container --context --kubeconfig";
+                let rest = wrappers::inner(run, values, 0);
+                let rest = wrappers::skip_options(rest.get(1..).unwrap_or_default(), values);
+                let words = wrappers::skip_options(rest.get(1..).unwrap_or_default(), values);
+                return self.elsewhere(|reader| reader.run_inner(name, words, run));
+            }
+            return Output::computed();
+        };
+        let words = run.words[place + 1..].to_vec();
+        if !is_run {
+            return Output::computed();
+        }
+        self.elsewhere(|reader| reader.run_inner(name, words, run))
+    }
+
+    /// `vagrant ssh -c COMMAND`, `gcloud compute ssh --command=COMMAND`
+    fn command_option(&mut self, name: &str, run: &Run) -> Output {
+        let options = "-c --command -e --exec";
+        for (index, word) in run.words.iter().enumerate() {
+            let code = if contains(options, &word.text) {
+                run.words.get(index + 1).cloned()
+            } else {
+                word.split_once('=')
+                    .filter(|(name, _)| contains(options, name))
+                    .map(|(_, code)| code)
+            };
+            if let Some(code) = code {
+                return self.elsewhere(|reader| reader.run_code(&code, name));
+            }
+        }
+        Output::computed()
+    }
+}
+
+/// Returns the program of `--entrypoint`.
+fn entry_point(options: &[Word]) -> Option<Word> {
+    for (index, word) in options.iter().enumerate() {
+        if word.text == "--entrypoint" {
+            return options.get(index + 1).cloned();
+        }
+        if let Some(entry) = word.strip_prefix("--entrypoint=") {
+            return Some(entry);
+        }
+    }
+    None
+}
