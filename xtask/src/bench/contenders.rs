@@ -21,6 +21,9 @@ pub const THOUSAND: &str = "anyhook, 1000 hooks, none matches";
 pub const LARGE_FILE: &str = "anyhook, 100 hooks, 1 MB for another tool";
 pub const LARGE_COMMAND: &str = "anyhook, 100 hooks, 1 MB that they search";
 pub const ONE: &str = "anyhook, one matching sh hook";
+pub const GUARDS: &str = "anyhook, 100 declarative guards, none matches";
+pub const GUARD: &str = "anyhook, 100 declarative guards, one matches";
+pub const THOUSAND_GUARDS: &str = "anyhook, 1000 declarative guards, none matches";
 pub const REBUILT: &str = "anyhook, 1000 hooks, index from nothing";
 
 /// After this long every change of a file counts as old.
@@ -105,6 +108,9 @@ pub fn list(
         },
         hook(ONE, &one, &small),
         hook("anyhook, one matching sh hook among 100", &among, &small),
+        hook(GUARDS, &place.home_of_guards("guards", 100, false)?, &small),
+        hook(GUARD, &place.home_of_guards("guard", 100, true)?, &small),
+        hook(THOUSAND_GUARDS, &place.home_of_guards("thousand-guards", 1000, false)?, &small),
     ];
     let mut left_out = Vec::new();
     let index = index_folder(&rebuilt);

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::contenders::{
-    CAT_LARGE, HUNDRED, LARGE_COMMAND, LARGE_FILE, LIMIT, ONE, REBUILT, SCRIPT, TEN, THOUSAND, TRUE,
+    CAT_LARGE, GUARD, GUARDS, HUNDRED, LARGE_COMMAND, LARGE_FILE, LIMIT, ONE, REBUILT, SCRIPT, TEN,
+    THOUSAND, THOUSAND_GUARDS, TRUE,
 };
 use super::measure::{Measured, rounded};
 use super::memory::{self, Peak};
@@ -65,6 +66,18 @@ pub fn judge(found: &Measurements<'_>) -> Vec<Goal> {
         per_cat("100 hooks, 1 MB event for another tool", LARGE_FILE),
         per_cat("100 hooks, 1 MB event that they search", LARGE_COMMAND),
         at_most("one matching sh hook", "× the script", found.ratio(ONE, SCRIPT), 1.5),
+        at_most(
+            "one of 100 declarative guards matches",
+            "× none matches",
+            found.ratio(GUARD, GUARDS),
+            1.15,
+        ),
+        at_most(
+            "1000 declarative guards, none matches",
+            "× 1000 hooks",
+            found.ratio(THOUSAND_GUARDS, THOUSAND),
+            1.2,
+        ),
         at_most(
             "index of 1000 hooks from nothing",
             "ms",
@@ -196,6 +209,9 @@ mod tests {
             time(LARGE_FILE, 2500.0),
             time(LARGE_COMMAND, 2600.0),
             time(ONE, 1200.0),
+            time(GUARDS, 400.0),
+            time(GUARD, 460.0),
+            time(THOUSAND_GUARDS, 1441.0),
             time(REBUILT, 25_001.0),
         ];
         let peak = |name: &str, event_bytes, bytes| Peak {
@@ -231,6 +247,8 @@ mod tests {
                 (Some(2.5), Pass),
                 (Some(2.6), Fail),
                 (Some(1.5), Pass),
+                (Some(1.15), Pass),
+                (Some(1.2), Fail),
                 (Some(25.0), Fail),
                 (Some(3.0), Pass),
                 (Some(4.0), Pass),

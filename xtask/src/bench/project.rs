@@ -70,6 +70,22 @@ impl BenchProject {
         Ok(home)
     }
 
+    /// Creates a home with declarative guards, none of which matches the ordinary event; with
+    /// `matching`, the last one does, and asks.
+    pub fn home_of_guards(&self, name: &str, hooks: usize, matching: bool) -> Result<PathBuf> {
+        let home = self.root.join(name);
+        fs::create_dir(&home)?;
+        for number in 0..hooks {
+            let is_matching = matching && number + 1 == hooks;
+            let program =
+                if is_matching { "echo".to_owned() } else { format!("never-{number:04}") };
+            let folder = home.join("config/agents/hooks").join(format!("bench-{number:04}"));
+            fs::create_dir_all(&folder)?;
+            fs::write(folder.join("HOOK.md"), guard(number, &program))?;
+        }
+        Ok(home)
+    }
+
     /// Returns a command with the same variables, working folder and outputs for all.
     pub fn command(&self, program: &Path, home: &Path) -> Command {
         let mut command = Command::new(program);
@@ -97,6 +113,15 @@ pub fn index_folder(home: &Path) -> PathBuf {
 /// Opens an event.
 pub fn open(event: &Path) -> Result<File> {
     File::open(event).with_context(|| format!("{} cannot be read", event.display()))
+}
+
+/// Returns the text of a declarative guard.
+fn guard(number: usize, program: &str) -> String {
+    format!(
+        "---\nname: bench-{number:04}\ndescription: a guard to measure with\ntrigger: before_tool\n\
+         matcher:\n  shell:\n    program: {program}\n    not: {{flags: [--help]}}\n\
+         decision: ask\nreason: '`{{command}}` is measured'\non_failure: block\n---\n"
+    )
 }
 
 /// A hook for the shell tool.

@@ -39,6 +39,7 @@ mod clients;
 mod commands;
 mod agent_directives;
 mod approvals;
+mod corpus;
 mod daemon;
 mod docs;
 mod hosts;
