@@ -254,7 +254,10 @@ fn split_flags<'a>(text: &'a str, program: &Program, found: &mut Vec<&'a str>) {
     }
 }
 
-/// Whether a long flag is given by its beginning.
+/// Whether a long flag is given by its beginning. `--force` is a flag of its own, and not the
+/// beginning of `--force-with-lease`.
 fn is_abbreviation(given: &str, flag: &str) -> bool {
-    given.len() >= "--".len() + 4 && flag.starts_with("--") && flag.starts_with(given)
+    given.len() >= "--".len() + 4
+        && flag.starts_with("--")
+        && flag.strip_prefix(given).is_some_and(|rest| !rest.starts_with('-'))
 }

@@ -125,9 +125,9 @@ use Operands::{
 /// Options of `git` and of its subcommands.
 const GIT: &str = "-C -c --git-dir --work-tree --namespace --exec-path --config-env -m --message \
 -b -B -F --file --author --date --fixup --squash --reuse-message --branch --depth --reference \
---origin -o --push-option --strategy --strategy-option --onto --exec -x --since --until --after \
---before --grep --format --max-count -n --source -s --conflict --pathspec-from-file -u \
---local-user --config --jobs -j --upload-pack --receive-pack --repo -S -G -L --orphan";
+--origin -o --push-option --strategy --strategy-option --onto --exec --since --until --after \
+--before --grep --format --max-count --source --conflict --pathspec-from-file \
+--local-user --config --jobs -j --upload-pack --receive-pack --repo -G -L --orphan";
 const DOCKER: &str = "-H --host --context --config -l --log-level -v --volume -e --env --env-file \
 -p --publish --name --network --net -u --user -w --workdir --entrypoint --mount --label -h \
 --hostname --restart --memory -m --cpus --gpus --device --cap-add --cap-drop --security-opt --pid \

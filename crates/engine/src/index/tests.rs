@@ -153,6 +153,8 @@ fn becomes(installed: &InstalledHooks, event: &Event) -> Becomes {
             }
         }
     }
+    // In what order they are named says nothing.
+    left_out.sort_by(|one, other| (&one.hook, &one.folder).cmp(&(&other.hook, &other.folder)));
     (run, left_out, others)
 }
 

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use anyhook_model::report::{CallReading, CommandReading, FileReading, UnknownReading};
 use anyhook_model::{Event, FilePath, ToolCall, tools};
-use anyhook_shell::{CommandLine, FileAccessKind, ShellCommand};
+use anyhook_shell::{CommandLine, ShellCommand};
 use serde_json::Value;
 
 use super::MatchEvidence;
@@ -42,12 +42,10 @@ impl CallFacts {
         self.lines.iter().flat_map(|line| &line.commands)
     }
 
-    /// Returns whether a command runs a program, or may run any.
+    /// Returns whether a command runs a program.
     pub fn runs(&self, program: &str) -> bool {
-        self.is_cut
-            || self.commands().any(|command| {
-                command.program().is_none_or(|name| wildcard::matches(program, name))
-            })
+        let is_it = |name| wildcard::matches(program, name);
+        self.is_cut || self.commands().any(|command| command.program().is_some_and(is_it))
     }
 
     /// Returns the files it touches.
@@ -124,12 +122,12 @@ impl Access {
         }
     }
 
-    fn of_command(kind: FileAccessKind) -> Self {
+    fn of_command(kind: anyhook_shell::Access) -> Self {
         match kind {
-            FileAccessKind::Read => Self::Read,
-            FileAccessKind::Write => Self::Write,
-            FileAccessKind::Delete => Self::Delete,
-            FileAccessKind::Move => Self::Move,
+            anyhook_shell::Access::Read => Self::Read,
+            anyhook_shell::Access::Write => Self::Write,
+            anyhook_shell::Access::Delete => Self::Delete,
+            anyhook_shell::Access::Move => Self::Move,
         }
     }
 }
@@ -207,7 +205,7 @@ pub fn reading(event: &Event) -> Option<CallReading> {
         return None;
     }
     let command = |command: &ShellCommand| CommandReading {
-        command: command.text().to_owned(),
+        command: command.text(),
         via: command.via.clone(),
         remote: command.is_remote,
         unknown: command.is_unknown,
@@ -263,10 +261,10 @@ impl FileUses {
             let folder = place.folder_of(command);
             for access in command.files() {
                 let kind = Access::of_command(access.access);
-                for path in paths_of(access.word, folder.as_deref(), &place) {
-                    let text = command.text().to_owned();
+                for path in paths_of(&access.word, folder.as_deref(), &place) {
+                    let text = command.text();
                     let named_path = NamedPath {
-                        given: access.word.raw().to_owned(),
+                        given: access.word.text.clone(),
                         absolute: path,
                         command: text,
                     };

@@ -80,7 +80,7 @@ impl ShellMatcher {
             let candidate = Candidate { command, facts, place, folder };
             let Held { argument } = self.holds(&candidate)?;
             Some(MatchEvidence {
-                command: Some(command.text().to_owned()),
+                command: Some(command.text()),
                 program: command.program().map(str::to_owned),
                 argument,
                 ..MatchEvidence::default()
@@ -204,7 +204,7 @@ impl Candidate<'_> {
 
     fn target(&self, kinds: &[TargetKind]) -> Option<String> {
         let files = self.command.files();
-        self.first_of(files.iter().map(|file| file.word), kinds)
+        self.first_of(files.iter().map(|file| &*file.word), kinds)
     }
 
     fn first_of<'word>(
@@ -216,7 +216,7 @@ impl Candidate<'_> {
             let target = Target::new(word, self.folder.as_deref(), self.place);
             kinds.iter().any(|kind| target.is(kind))
         });
-        words.next().map(|word| word.raw().to_owned())
+        words.next().map(|word| word.text.clone())
     }
 }
 
@@ -232,6 +232,6 @@ fn argument_like(command: &ShellCommand, patterns: &[String]) -> Option<String> 
 fn found(command: &ShellCommand, pattern: &Expression) -> Option<String> {
     let argument =
         command.arguments().iter().filter_map(Word::known).find(|text| pattern.is_match(text));
-    let whole = || pattern.is_match(command.text()).then(|| command.text().to_owned());
+    let whole = || Some(command.text()).filter(|text| pattern.is_match(text));
     argument.map(str::to_owned).or_else(whole)
 }

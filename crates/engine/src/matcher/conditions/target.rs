@@ -154,9 +154,7 @@ impl<'call> Target<'call> {
             path: None,
             extent: Extent::Whole,
             is_unknown: false,
-            is_temporary: TEMPORARY_VARIABLES
-                .iter()
-                .any(|name| word.raw().trim_start_matches('"').starts_with(name)),
+            is_temporary: TEMPORARY_VARIABLES.iter().any(|name| word.text.starts_with(name)),
             place,
         };
         let known = match word.known() {

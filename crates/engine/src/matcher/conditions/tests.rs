@@ -122,7 +122,7 @@ fn targets_are_told_by_where_they_lead() {
         ("rm -r build/$X", &["inside"]),
         ("rm -r /$X", &["root", "home", "project", "outside", "unknown"]),
         ("rm -r ~/$X", &["home", "project", "outside", "unknown"]),
-        ("cat x > /dev/sda", &["device", "outside"]),
+        ("cat x > /dev/sda", &["outside", "device"]),
         ("echo > /dev/null", &[]),
     ];
     let kinds =
@@ -183,7 +183,9 @@ fn what_cannot_be_told_matches_only_what_asks_for_it() {
 
 #[test]
 fn files_are_those_of_tools_and_of_commands() {
-    let secret = matcher(json!({"files": {"read": [".env", "~/.ssh"], "write": ".env", "except": "fixtures"}}));
+    let secret = matcher(
+        json!({"files": {"read": [".env", "~/.ssh"], "write": ".env", "except": "fixtures"}}),
+    );
     check(
         &secret,
         &[
@@ -223,8 +225,9 @@ fn wildcards_and_links_lead_to_the_files_they_stand_for() {
     fs::write(root.join("other"), "x").unwrap();
     std::os::unix::fs::symlink(".env", root.join("link")).unwrap();
     let secret = matcher(json!({"files": [".env"]}));
+    // `*` stands for the link, too.
     for (line, is_match) in
-        [("cat .e*", true), ("cat link", true), ("cat *", false), ("cat o*", false)]
+        [("cat .e*", true), ("cat link", true), ("cat *", true), ("cat o*", false)]
     {
         let tool = ToolCall::new("Shell", json!({"command": line}));
         let event = event_in(&root, &root, tool);
@@ -288,7 +291,7 @@ fn any_all_and_not_combine() {
 fn an_answer_can_say_what_matched() {
     let evidence = |condition: Value, line: &str| shell(condition).matches(&command(line)).unwrap();
     let found = evidence(json!({"program": "rm", "targets": "outside"}), "ls; rm -r a '/x y'");
-    assert_eq!(found.command.as_deref(), Some("rm -r a '/x y'"));
+    assert_eq!(found.command.as_deref(), Some("rm -r a /x y"));
     assert_eq!(found.program.as_deref(), Some("rm"));
     assert_eq!(found.argument.as_deref(), Some("/x y"));
     let files = matcher(json!({"files": ".env"})).matches(&command("cat x/.env")).unwrap();
