@@ -794,7 +794,9 @@ impl CodeReader<'_> {
     fn files(&mut self, last: &str, module: &str, arguments: &[Value]) {
         let receiver = self.receiver(module);
         let given = arguments.first().and_then(paths);
-        let is_path = receiver.is_some() && !matches!(arguments.first(), Some(Value::Text(_)));
+        let of_path = contains("write_text write_bytes read_text read_bytes rename replace", last);
+        let is_path =
+            receiver.is_some() && (of_path || !matches!(arguments.first(), Some(Value::Text(_))));
         let targets = if is_path { receiver.clone().map(|word| vec![word]) } else { given };
         let files = "os fs File FileUtils shutil Deno fsp path IO fs.promises Dir ::File pathlib";
         let of_files =
@@ -807,7 +809,9 @@ impl CodeReader<'_> {
             || contains("rename replace move mv", last)
                 && (of_files || self.language == Language::Perl)
         {
-            self.two("mv", arguments);
+            let moved = receiver.filter(|_| arguments.len() == 1).map(Value::Text);
+            let all: Vec<Value> = moved.into_iter().chain(arguments.iter().cloned()).collect();
+            self.two("mv", &all);
         } else if contains("copy copy2 copyfile copytree copyFileSync cp cp_r cpSync", last)
             && of_files
         {
