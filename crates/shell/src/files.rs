@@ -100,8 +100,8 @@ impl<'a> Found<'a> {
             Operands::Read => self.add_all(&operands, Access::Read),
             Operands::Write => self.add_all(&operands, Access::Write),
             Operands::Delete => self.add_all(&operands, Access::Delete),
-            Operands::Copies => self.to_last(&operands, Access::Read),
-            Operands::Move => self.to_last(&operands, Access::Move),
+            Operands::Copies => self.sources_and_target(&operands, Access::Read),
+            Operands::Move => self.sources_and_target(&operands, Access::Move),
             Operands::ReadAfterFirst => {
                 let given = ["-e", "--regexp", "-f", "--file"];
                 let pattern_given = given.iter().any(|flag| command.has_flag(flag));
@@ -130,7 +130,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    fn to_last(&mut self, operands: &[&'a Word], access: Access) {
+    fn sources_and_target(&mut self, operands: &[&'a Word], access: Access) {
         let target = "-t --target-directory";
         if contains("cp mv ln install", self.command.program().unwrap_or(""))
             && ["-t", "--target-directory"].iter().any(|flag| self.command.has_flag(flag))
@@ -340,7 +340,7 @@ impl<'a> Found<'a> {
                 }
             }
             Some("restore") => self.add_all(rest, Access::Write),
-            Some("mv") => self.to_last(rest, Access::Move),
+            Some("mv") => self.sources_and_target(rest, Access::Move),
             Some("apply" | "am") => self.add_all(rest, Access::Read),
             Some("worktree") if rest.first().is_some_and(|word| word.text == "remove") => {
                 self.add_all(&rest[1..], Access::Delete);

@@ -69,11 +69,11 @@ fn expand_units<'a>(units: &[Unit<'a>], depth: u32) -> Option<Vec<Vec<Unit<'a>>>
     while at < units.len() {
         let alternatives = match ends[at] {
             Some(end) => alternatives(&units[at + 1..end], depth)?,
-            None => None,
+            None => Alternatives::None,
         };
         let (added, next) = match alternatives {
-            Some(added) => (added, ends[at].unwrap_or(at) + 1),
-            None => (vec![vec![units[at].clone()]], at + 1),
+            Alternatives::Words(added) => (added, ends[at].unwrap_or(at) + 1),
+            Alternatives::None => (vec![vec![units[at].clone()]], at + 1),
         };
         let size: usize = added.iter().map(Vec::len).sum::<usize>() + added.len();
         let before: usize = words.iter().map(Vec::len).sum();
@@ -81,15 +81,15 @@ fn expand_units<'a>(units: &[Unit<'a>], depth: u32) -> Option<Vec<Vec<Unit<'a>>>
         if words.len() * added.len() > MAX_BRACES || total > MAX_UNITS * 4 {
             return None;
         }
-        words = product(words, added);
+        words = product(words, &added);
         at = next;
     }
     Some(words)
 }
 
 /// Appends each of the alternatives to each of the words.
-fn product<'a>(words: Vec<Vec<Unit<'a>>>, added: Vec<Vec<Unit<'a>>>) -> Vec<Vec<Unit<'a>>> {
-    if let [only] = added.as_slice() {
+fn product<'a>(words: Vec<Vec<Unit<'a>>>, added: &[Vec<Unit<'a>>]) -> Vec<Vec<Unit<'a>>> {
+    if let [only] = added {
         let mut words = words;
         for word in &mut words {
             word.extend(only.iter().cloned());
@@ -98,7 +98,7 @@ fn product<'a>(words: Vec<Vec<Unit<'a>>>, added: Vec<Vec<Unit<'a>>>) -> Vec<Vec<
     }
     let mut all = Vec::with_capacity(words.len() * added.len());
     for word in &words {
-        for end in &added {
+        for end in added {
             all.push(word.iter().chain(end).cloned().collect());
         }
     }
@@ -121,8 +121,15 @@ fn closing(units: &[Unit<'_>]) -> Vec<Option<usize>> {
     ends
 }
 
-/// Returns what is between braces as alternatives; the inner `None` if the braces are only text.
-fn alternatives<'a>(inner: &[Unit<'a>], depth: u32) -> Option<Option<Vec<Vec<Unit<'a>>>>> {
+/// What braces stand for.
+enum Alternatives<'a> {
+    /// They are only text.
+    None,
+    Words(Vec<Vec<Unit<'a>>>),
+}
+
+/// Returns what is between braces as alternatives; `None` if there are too many.
+fn alternatives<'a>(inner: &[Unit<'a>], depth: u32) -> Option<Alternatives<'a>> {
     let mut parts = Vec::new();
     let (mut start, mut open) = (0, 0_u32);
     for (index, unit) in inner.iter().enumerate() {
@@ -146,26 +153,26 @@ fn alternatives<'a>(inner: &[Unit<'a>], depth: u32) -> Option<Option<Vec<Vec<Uni
             return None;
         }
     }
-    Some(Some(words))
+    Some(Alternatives::Words(words))
 }
 
 /// Reads `1..5`, `a..e`, `1..9..2`.
-fn sequence<'a>(inner: &[Unit<'a>]) -> Option<Option<Vec<Vec<Unit<'a>>>>> {
-    let [Unit::Text(text, false)] = inner else { return Some(None) };
+fn sequence<'a>(inner: &[Unit<'a>]) -> Option<Alternatives<'a>> {
+    let [Unit::Text(text, false)] = inner else { return Some(Alternatives::None) };
     let parts: Vec<&str> = text.split("..").collect();
     let (from, to, step) = match parts.as_slice() {
         [from, to] => (*from, *to, "1"),
         [from, to, step] => (*from, *to, *step),
-        _ => return Some(None),
+        _ => return Some(Alternatives::None),
     };
-    let Ok(step) = step.parse::<i64>() else { return Some(None) };
+    let Ok(step) = step.parse::<i64>() else { return Some(Alternatives::None) };
     let letters = from.len() == 1 && to.len() == 1 && !from.as_bytes()[0].is_ascii_digit();
     let (first, last) = if letters {
         (i64::from(from.as_bytes()[0]), i64::from(to.as_bytes()[0]))
     } else {
         match (from.parse::<i64>(), to.parse::<i64>()) {
             (Ok(from), Ok(to)) => (from, to),
-            _ => return Some(None),
+            _ => return Some(Alternatives::None),
         }
     };
     let step = step.unsigned_abs().max(1);
@@ -183,5 +190,5 @@ fn sequence<'a>(inner: &[Unit<'a>]) -> Option<Option<Vec<Vec<Unit<'a>>>>> {
         };
         words.push(vec![Unit::Owned(text)]);
     }
-    Some(Some(words))
+    Some(Alternatives::Words(words))
 }

@@ -45,7 +45,7 @@ impl Reader {
                 }
             }
             "printf" if arguments.first().is_some_and(|word| word.text == "-v") => {
-                let Some(variable) = arguments.get(1).and_then(Word::known) else { return None };
+                let variable = arguments.get(1).and_then(Word::known)?;
                 let words = std::iter::once(run.words[0].clone()).chain(arguments[2..].to_vec());
                 let inner = Run {
                     words: words.collect(),

@@ -402,12 +402,6 @@ const WRITE_CALLS: &str = "writeFileSync writeFile appendFileSync appendFile cre
                            file_put_contents write_text write_bytes writeTextFile writeTextFileSync";
 const READ_CALLS: &str = "readFileSync readFile createReadStream file_get_contents read_text \
                           read_bytes readTextFile readTextFileSync readlines";
-/// Calls that run code.
-const CODE_CALLS: &str = "eval exec compile Function runInNewContext runInThisContext runInContext \
-                          instance_eval class_eval module_eval loadstring load dofile assert \
-                          create_function call_user_func call_user_func_array getattr send \
-                          public_send __send__ runpy import_module";
-
 impl CodeReader<'_> {
     fn all(&mut self) {
         while self.at < self.tokens.len() {
@@ -724,20 +718,17 @@ impl CodeReader<'_> {
     }
 
     fn runs_code(&self, last: &str, module: &str) -> bool {
-        match (self.language, last) {
-            (Language::Python, "compile") => module.is_empty(),
-            (Language::Python, "exec" | "eval" | "getattr" | "import_module") => true,
-            (Language::JavaScript, "exec" | "send" | "compile" | "load" | "assert" | "getattr") => {
-                false
-            }
-            (Language::JavaScript, _) => contains(CODE_CALLS, last),
-            (Language::Perl, _) => last == "eval",
-            (Language::Ruby, "exec" | "load" | "assert" | "compile") => false,
-            (Language::Php, "exec" | "compile" | "load" | "send") => false,
-            (Language::Lua, _) => contains("loadstring load dofile", last),
-            (Language::Awk, _) => false,
-            (_, _) => contains(CODE_CALLS, last),
-        }
+        let calls = match self.language {
+            Language::Python if last == "compile" => return module.is_empty(),
+            Language::Python => "exec eval getattr import_module run_path run_module",
+            Language::JavaScript => "eval Function runInNewContext runInThisContext runInContext",
+            Language::Perl => "eval",
+            Language::Ruby => "eval instance_eval class_eval module_eval send public_send __send__",
+            Language::Php => "eval assert create_function call_user_func call_user_func_array",
+            Language::Lua => "loadstring load dofile",
+            Language::Awk => return false,
+        };
+        contains(calls, last)
     }
 
     /// Reads code in code.
@@ -803,7 +794,9 @@ impl CodeReader<'_> {
     fn files(&mut self, last: &str, module: &str, arguments: &[Value]) {
         let receiver = self.receiver(module);
         let given = arguments.first().and_then(paths);
-        let is_path = receiver.is_some() && !matches!(arguments.first(), Some(Value::Text(_)));
+        let of_path = contains("write_text write_bytes read_text read_bytes rename replace", last);
+        let is_path =
+            receiver.is_some() && (of_path || !matches!(arguments.first(), Some(Value::Text(_))));
         let targets = if is_path { receiver.clone().map(|word| vec![word]) } else { given };
         let files = "os fs File FileUtils shutil Deno fsp path IO fs.promises Dir ::File pathlib";
         let of_files =
@@ -816,7 +809,9 @@ impl CodeReader<'_> {
             || contains("rename replace move mv", last)
                 && (of_files || self.language == Language::Perl)
         {
-            self.two("mv", arguments);
+            let moved = receiver.filter(|_| arguments.len() == 1).map(Value::Text);
+            let all: Vec<Value> = moved.into_iter().chain(arguments.iter().cloned()).collect();
+            self.two("mv", &all);
         } else if contains("copy copy2 copyfile copytree copyFileSync cp cp_r cpSync", last)
             && of_files
         {
@@ -871,7 +866,9 @@ impl CodeReader<'_> {
         match name {
             "Path" | "pathlib.Path" | "os.path.expanduser" | "os.path.abspath"
             | "os.path.realpath" | "str" | "path.resolve" | "path.normalize" | "os.fspath"
-            | "File.expand_path" | "shlex.split" => Some(first()),
+            | "File.expand_path" => Some(first()),
+            "shlex.split" => Some(split(&first())),
+            ".split" if arguments.len() <= 1 => Some(split(self.last.as_ref()?)),
             "os.path.join" | "path.join" | "File.join" => {
                 let all: Option<Vec<Word>> = arguments.iter().map(text).collect();
                 let mut path = Word::default();
@@ -925,6 +922,19 @@ fn paths(value: &Value) -> Option<Vec<Word>> {
         Value::Text(word) => Some(vec![word.clone()]),
         Value::List(words) => Some(words.clone()),
         Value::Named | Value::Unknown => None,
+    }
+}
+
+/// Returns the words of a text.
+fn split(value: &Value) -> Value {
+    match value {
+        Value::Text(word) if word.known().is_some() => {
+            let remove = |one: char| one == '\'' || one == '"';
+            let words =
+                word.text.split_whitespace().map(|one| Word::literal(one.replace(remove, "")));
+            Value::List(words.collect())
+        }
+        _ => Value::Unknown,
     }
 }
 

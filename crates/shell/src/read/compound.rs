@@ -248,13 +248,7 @@ impl Reader {
         }
         self.loops -= 1;
         let changed = self.scope.blur(mark);
-        if exact && used && !changed {
-            output
-        } else if output.is_empty() {
-            output
-        } else {
-            Output::computed()
-        }
+        if exact && used && !changed || output.is_empty() { output } else { Output::computed() }
     }
 
     fn case(&mut self, subject: &WordSyntax, arms: &[(Vec<WordSyntax>, List)]) -> Output {

@@ -17,11 +17,10 @@ pub(super) fn filter(name: &str, arguments: &[Word], input: &str) -> Option<Stri
         "openssl" if has(&["base64", "-base64", "-a"]) && has(&["-d"]) => text(base64(input)?),
         "xxd" if has(&["-r"]) || has(&["-rp", "-pr"]) => text(hexadecimal(input)?),
         "rev" => Some(input.lines().map(|line| reversed(line) + "\n").collect()),
-        "tac" => Some(input.lines().rev().map(|line| format!("{line}\n")).collect()),
+        "tac" => Some(input.lines().rev().flat_map(|line| [line, "\n"]).collect()),
         "tr" => translated(&words, input),
         "sed" => substituted(&words, input),
         "head" | "tail" | "sort" | "uniq" if input.lines().count() <= 1 => Some(input.to_owned()),
-        "fold" | "iconv" | "stdbuf" | "unbuffer" | "pv" | "sponge" | "nl" => None,
         _ => None,
     }
 }

@@ -197,7 +197,7 @@ impl Reader {
     /// Returns what commands print, without line breaks at the end.
     fn substitution(&mut self, list: &List, source: &str) -> Word {
         match self.run_aside(list) {
-            Output::Known(word) => trimmed_end(word),
+            Output::Known(word) => trimmed_end(&word),
             Output::File | Output::Unknown(_) => Word::unknown(source),
         }
     }
@@ -231,6 +231,11 @@ impl Reader {
             return Expansion::One(Word::unknown(source));
         }
         let mut name = parameter.name.clone();
+        if let Index::One(index) = &parameter.index
+            && self.scope.get(&name).is_none()
+        {
+            self.expand_one(index);
+        }
         if parameter.indirect {
             match self.scope.get(&name) {
                 Some(Value::Scalar(word)) if word.known().is_some() => name.clone_from(&word.text),
@@ -443,7 +448,7 @@ fn number_of(pieces: &[Piece]) -> Option<String> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.to_owned())
 }
 
-fn trimmed_end(word: Word) -> Word {
+fn trimmed_end(word: &Word) -> Word {
     if let Some(text) = word.known() {
         return Word::literal(text.trim_end_matches('\n'));
     }

@@ -224,6 +224,7 @@ impl Reader {
         self.position = position;
         self.emit(start, &run);
         if run.words.is_empty() {
+            self.executed_variables(&run.assignments);
             for (name, value) in values {
                 self.set(&name, value);
             }
@@ -318,7 +319,7 @@ impl Reader {
         if program.contains('/')
             && let Some(Content(content)) = self.file(program)
         {
-            return self.run_file(&name, content, run);
+            return self.run_file(&name, &content, run);
         }
         self.options_that_run(&name, run);
         if let Some(output) = self.builtin(&name, run) {
@@ -497,12 +498,11 @@ impl Reader {
         });
         let kind = match syntax.operator {
             Operator::Read => RedirectionKind::Read,
-            Operator::Write => RedirectionKind::Write,
             Operator::Append | Operator::AppendBoth => RedirectionKind::Append,
             Operator::ReadWrite => RedirectionKind::ReadWrite,
             Operator::Duplicate => RedirectionKind::Duplicate,
             Operator::WriteBoth if is_descriptor => RedirectionKind::Duplicate,
-            Operator::WriteBoth => RedirectionKind::Write,
+            Operator::Write | Operator::WriteBoth => RedirectionKind::Write,
             Operator::HereString => RedirectionKind::HereString,
             Operator::HereDocument => RedirectionKind::HereDocument,
         };

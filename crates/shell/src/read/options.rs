@@ -90,7 +90,7 @@ impl Reader {
                 }
                 "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" => index += 1,
                 _ if text.starts_with("-c") && !text.starts_with("--") => {
-                    self.git_setting(&word.after(2))
+                    self.git_setting(&word.after(2));
                 }
                 _ if text.starts_with('-') => {}
                 _ => break,
@@ -104,7 +104,7 @@ impl Reader {
 
     fn git_setting(&mut self, setting: &Word) {
         let Some((name, value)) = setting.split_once('=') else { return };
-        self.run_git_setting(&name.to_owned(), &value);
+        self.run_git_setting(name, &value);
     }
 
     fn run_git_setting(&mut self, name: &str, value: &Word) {

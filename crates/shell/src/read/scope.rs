@@ -100,11 +100,12 @@ impl Scope {
         for change in &self.log[mark.0.min(self.log.len())..] {
             match change {
                 Change::Variable(name, old) => {
-                    if let Some(value) = self.variables.get_mut(name)
-                        && old.as_ref() != Some(value)
+                    // A value that replaced none is most likely the one.
+                    if let (Some(value), Some(old)) = (self.variables.get_mut(name), old)
+                        && old != value
                         && *value != Value::Unknown
                     {
-                        blurred |= old.is_some();
+                        blurred = true;
                         *value = Value::Unknown;
                     }
                 }
@@ -115,7 +116,8 @@ impl Scope {
                     }
                 }
                 Change::Positional(old) => {
-                    if *old != self.positional {
+                    let had_none = old.as_ref().is_some_and(Vec::is_empty);
+                    if *old != self.positional && !had_none {
                         self.positional = None;
                     }
                 }

@@ -1,6 +1,7 @@
 //! Shells, and programs that give a text to a shell.
 
 use super::output::Output;
+use super::scope::Value;
 use super::{Reader, Run};
 use crate::command::base_name;
 use crate::programs::contains;
@@ -16,7 +17,7 @@ pub(super) fn is_shell(name: &str) -> bool {
 
 /// What a shell was asked to run.
 enum Source {
-    /// `-c`: the text and the arguments behind it.
+    /// `-c`: the text and the arguments behind it, `$0` first.
     Text(Word, Vec<Word>),
     /// A file with its arguments.
     File(Word, Vec<Word>),
@@ -32,8 +33,7 @@ impl Reader {
         match name {
             "pwsh" | "powershell" => Some(self.powershell(run)),
             "cmd" => Some(self.windows_command(run)),
-            "su" | "runuser" => self.text_option(name, run, "-c --command"),
-            "script" => self.text_option(name, run, "-c --command"),
+            "su" | "runuser" | "script" => self.text_option(name, run, "-c --command"),
             "watch" => {
                 let rest = crate::wrappers::inner(run, "-n --interval -q --equexit", 0);
                 let code = Word::joined(&rest);
@@ -60,7 +60,11 @@ impl Reader {
 
     fn run_shell(&mut self, name: &str, run: &Run) -> Output {
         match shell_source(run) {
-            Source::Text(code, arguments) => self.with_arguments(arguments, |reader| {
+            Source::Text(code, mut arguments) => self.subshell(|reader| {
+                if !arguments.is_empty() {
+                    reader.scope.set("0", Value::Scalar(arguments.remove(0)));
+                }
+                reader.scope.set_positional(Some(arguments));
                 let before = std::mem::replace(&mut reader.input, run.input.clone());
                 let output = reader.run_code(&code, name);
                 reader.input = before;
@@ -105,9 +109,9 @@ impl Reader {
     }
 
     /// Runs a file that this line wrote.
-    pub(super) fn run_file(&mut self, name: &str, content: Output, run: &Run) -> Output {
+    pub(super) fn run_file(&mut self, name: &str, content: &Output, run: &Run) -> Output {
         let first = content.known().and_then(|text| text.lines().next()).unwrap_or("");
-        let interpreter = first.strip_prefix("#!").map(str::trim).unwrap_or("sh").to_owned();
+        let interpreter = first.strip_prefix("#!").map_or("sh", str::trim).to_owned();
         let mut words: Vec<Word> = interpreter.split_whitespace().map(Word::literal).collect();
         if words.first().is_some_and(|word| base_name(&word.text) == "env") && words.len() > 1 {
             words.remove(0);
@@ -165,7 +169,8 @@ impl Reader {
         }) else {
             return Output::empty();
         };
-        let values = "-t -s -n -c -x -y -F -e -l -w -h -d -N -p";
+        let sends = run.words[place].text.starts_with("send");
+        let values = if sends { "-t -N" } else { "-t -s -n -c -x -y -F -e -l -w -h -p" };
         let rest = crate::wrappers::skip_options(&run.words[place + 1..], values);
         let keys = ["Enter", "C-m", "KPEnter"];
         let words: Vec<Word> =
@@ -314,9 +319,7 @@ fn shell_source(run: &Run) -> Source {
     }
     let rest = words.get(at..).unwrap_or_default();
     match rest {
-        [code, arguments @ ..] if is_text => {
-            Source::Text(code.clone(), arguments.get(1..).unwrap_or_default().to_vec())
-        }
+        [code, arguments @ ..] if is_text => Source::Text(code.clone(), arguments.to_vec()),
         [file, arguments @ ..] if !reads_input => Source::File(file.clone(), arguments.to_vec()),
         _ => Source::Input,
     }

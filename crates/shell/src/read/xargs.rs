@@ -2,7 +2,6 @@
 
 use super::output::Output;
 use super::{Reader, Run};
-use crate::command::ShellCommand;
 use crate::programs::contains;
 use crate::word::{Part, Word};
 use crate::wrappers::{self, AsWords, Wrapper};
@@ -108,15 +107,13 @@ impl Reader {
                     .map(|path| self.scope.folder().join(path));
                 self.scope.set_folder(folder.unwrap_or(crate::command::Folder::Unknown));
                 at += 1;
-            } else if text == "--" {
-                continue;
-            } else if text.starts_with('-') && text != "-" {
+            } else if text != "--" && text.starts_with('-') && text != "-" {
                 at += usize::from(wrappers::takes_value(text, "-u --unset -a --argv0"));
             } else if is_assignment(word) {
                 outer
                     .assignments
                     .extend(word.split_once('=').map(|(name, value)| (name.to_owned(), value)));
-            } else if text != "-" || word.known().is_none() {
+            } else if !matches!(word.known(), Some("-" | "--")) {
                 words = run.words[at - 1..].to_vec();
                 break;
             }
@@ -228,14 +225,12 @@ impl Reader {
     }
 
     fn find(&mut self, run: &Run) -> Output {
-        let command = ShellCommand { words: run.words.clone(), ..ShellCommand::default() };
-        let folders: Vec<Word> = run.words[1..]
-            .iter()
-            .skip_while(|word| contains("-H -L -P", &word.text))
-            .take_while(|word| !word.prefix().starts_with(['-', '(', '!']))
-            .cloned()
-            .collect();
-        drop(command);
+        let start =
+            run.words[1..].iter().take_while(|word| contains("-H -L -P", &word.text)).count() + 1;
+        let is_folder = |word: &&Word| !word.prefix().starts_with(['-', '(', '!']);
+        let folders: Vec<Word> = run.words[start..].iter().take_while(is_folder).cloned().collect();
+        let tests = &run.words[start + folders.len()..];
+        let finds_all = finds_all(tests);
         let mut at = 1;
         while at < run.words.len() {
             let word = &run.words[at];
@@ -247,7 +242,7 @@ impl Reader {
                 run.words[at..].iter().position(|word| matches!(word.known(), Some(";" | "+")));
             let end = end.map_or(run.words.len(), |length| at + length);
             let words: Vec<Word> =
-                run.words[at..end].iter().map(|word| found(word, &folders)).collect();
+                run.words[at..end].iter().map(|word| found(word, &folders, finds_all)).collect();
             self.run_inner("find", words, run);
             at = end + 1;
         }
@@ -262,7 +257,7 @@ impl Reader {
             let mut words: Vec<Word> = run.words[place + 1..]
                 .iter()
                 .take_while(|word| word.text != ";")
-                .map(|word| found(word, &[]))
+                .map(|word| found(word, &[], false))
                 .collect();
             if !run.words[place..].iter().any(|word| word.text.contains("{}")) {
                 words.push(Word::unknown("{}"));
@@ -344,10 +339,28 @@ fn replaced(word: &Word, mark: &str, item: &Word) -> Word {
     result
 }
 
-/// What `{}` stands for: something below the folders that are searched.
-fn found(word: &Word, folders: &[Word]) -> Word {
+/// Whether `find` runs its command for the folders it starts in, too.
+fn finds_all(tests: &[Word]) -> bool {
+    let neutral = "-maxdepth -depth -xdev -mount -print -print0 -follow -noleaf -d";
+    for word in tests {
+        let text = word.prefix();
+        if text.starts_with("-exec") || text.starts_with("-ok") {
+            return true;
+        }
+        if text.starts_with(['-', '(', '!']) && !contains(neutral, text) {
+            return false;
+        }
+    }
+    false
+}
+
+/// What `{}` stands for: the folders that are searched, or something below.
+fn found(word: &Word, folders: &[Word], finds_all: bool) -> Word {
     let mut item = Word::default();
     if let [folder] = folders {
+        if finds_all {
+            return replaced(word, "{}", folder);
+        }
         item.push_word(folder);
         if !folder.text.ends_with('/') {
             item.push("/");

@@ -15,6 +15,22 @@ const CLOSING: [&str; 8] = ["}", "then", "else", "elif", "fi", "do", "done", "es
 const OPENING: [&str; 10] =
     ["if", "while", "until", "for", "case", "select", "function", "{", "[[", "foreach"];
 
+/// Redirections, of which none begins with an earlier one.
+const OPERATORS: [(&str, Operator); 12] = [
+    ("&>>", Operator::AppendBoth),
+    ("&>", Operator::WriteBoth),
+    ("<<<", Operator::HereString),
+    ("<<", Operator::HereDocument),
+    ("<>", Operator::ReadWrite),
+    ("<&", Operator::Duplicate),
+    ("<", Operator::Read),
+    (">>", Operator::Append),
+    (">&", Operator::WriteBoth),
+    (">|", Operator::Write),
+    (">!", Operator::Write),
+    (">", Operator::Write),
+];
+
 impl Parser<'_> {
     /// Reads the whole text.
     pub(super) fn script(&mut self) -> List {
@@ -115,10 +131,15 @@ impl Parser<'_> {
                 continue;
             }
             let before = self.at;
+            let named = self.reserved() == "coproc";
             if !(self.take_word("time") || self.take_word("coproc")) {
                 return;
             }
             self.skip_blanks();
+            if named && !self.at_compound() {
+                self.name();
+                self.skip_blanks();
+            }
             if self.take_word("-p") {
                 self.skip_blanks();
             }
@@ -139,7 +160,7 @@ impl Parser<'_> {
     /// Returns the unquoted word that begins here, if nothing but a blank or operator ends it.
     fn reserved(&self) -> &str {
         let rest = self.rest();
-        let end = rest.bytes().take(9).position(|byte| super::word::is_meta(byte));
+        let end = rest.bytes().take(9).position(super::word::is_meta);
         let end = end.unwrap_or(rest.len().min(9));
         rest.get(..end).unwrap_or("")
     }
@@ -253,7 +274,8 @@ impl Parser<'_> {
 
     fn expect(&mut self, word: &str, start: usize) {
         self.skip_lines();
-        if !self.take_word(word) && !(word == "}" && self.take("}")) {
+        let found = self.take_word(word) || word == "}" && self.take("}");
+        if !found {
             self.report(UnknownReason::Syntax, start);
         }
     }
@@ -481,7 +503,7 @@ impl Parser<'_> {
             b'[' => bytes[name..].iter().take(256).position(|&byte| byte == b']')? + 1,
             _ => 0,
         };
-        if bytes[name..name + index].iter().any(|byte| byte.is_ascii_whitespace()) {
+        if bytes[name..name + index].iter().any(u8::is_ascii_whitespace) {
             return None;
         }
         let rest = &bytes[name + index..];
@@ -550,20 +572,6 @@ impl Parser<'_> {
         if rest.starts_with("<(") || rest.starts_with(">(") {
             return None;
         }
-        const OPERATORS: [(&str, Operator); 12] = [
-            ("&>>", Operator::AppendBoth),
-            ("&>", Operator::WriteBoth),
-            ("<<<", Operator::HereString),
-            ("<<", Operator::HereDocument),
-            ("<>", Operator::ReadWrite),
-            ("<&", Operator::Duplicate),
-            ("<", Operator::Read),
-            (">>", Operator::Append),
-            (">&", Operator::WriteBoth),
-            (">|", Operator::Write),
-            (">!", Operator::Write),
-            (">", Operator::Write),
-        ];
         let found = OPERATORS.iter().find(|(text, _)| rest.starts_with(text))?;
         Some((found.1, found.0.len()))
     }

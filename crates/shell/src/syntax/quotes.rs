@@ -152,6 +152,7 @@ impl Parser<'_> {
         if !closed {
             self.report(UnknownReason::Syntax, start);
         }
+        #[expect(clippy::redundant_closure_for_method_calls, reason = "it is read by any parser")]
         let list = self.within(&inner, |parser| parser.script());
         pieces.push(Piece::Substitution { list, quoted, source: self.source(start, self.at) });
     }
@@ -173,6 +174,10 @@ impl Parser<'_> {
         let word = if pending.quoted {
             vec![Piece::Text { text: body, quoted: true }]
         } else {
+            #[expect(
+                clippy::redundant_closure_for_method_calls,
+                reason = "it is read by any parser"
+            )]
             self.within(&body, |parser| parser.document())
         };
         if let Some(place) = self.bodies.get_mut(pending.body) {

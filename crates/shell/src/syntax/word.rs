@@ -56,7 +56,7 @@ impl Parser<'_> {
                     pieces.push(self.process());
                 }
                 _ if until.is_at(byte) => {
-                    let extended = byte == b'(' && self.is_extended_glob(&pieces);
+                    let extended = byte == b'(' && Self::is_extended_glob(&pieces);
                     if !extended {
                         break;
                     }
@@ -119,7 +119,7 @@ impl Parser<'_> {
     }
 
     /// Whether a `(` belongs to `@(…)` and the like.
-    fn is_extended_glob(&self, pieces: &[Piece]) -> bool {
+    fn is_extended_glob(pieces: &[Piece]) -> bool {
         matches!(pieces.last(), Some(Piece::Text { text, quoted: false })
             if text.ends_with(['!', '@', '+', '?', '*']))
     }
