@@ -57,6 +57,8 @@ enum Values {
     /// A folder, or a pack.
     PathsOrPacks,
     Packs,
+    /// A pack that was added.
+    AddedPacks,
     Records,
     /// A pipeline of a runbook.
     Pipelines,
@@ -102,6 +104,7 @@ const VALUES: &[(&str, &str, Values)] = &[
     ("remove", "name", Values::HooksOrPacks),
     ("add", "path", Values::PathsOrPacks),
     ("packs", "name", Values::Packs),
+    ("update", "name", Values::AddedPacks),
     ("log show", "id", Values::Records),
     ("pipeline run", "name", Values::Pipelines),
     ("runbook show", "name", Values::Pipelines),
@@ -182,6 +185,7 @@ impl Values {
                 tools::TOOLS.iter().map(tool).collect()
             }
             Self::Packs => pack_candidates(""),
+            Self::AddedPacks => in_time(|here| Some(added_packs(here))),
             Self::PathsOrPacks => pack_candidates(packs::PREFIX),
             Self::Schemas => {
                 let schema = |(name, title): (String, String)| candidate(&name, &title);
@@ -263,6 +267,12 @@ fn events() -> Vec<CompletionCandidate> {
 fn pack_candidates(prefix: &str) -> Vec<CompletionCandidate> {
     let pack = |pack: packs::Pack| candidate(&format!("{prefix}{}", pack.name), &pack.description);
     packs::all().into_iter().map(pack).collect()
+}
+
+fn added_packs(environment: &Environment) -> Vec<CompletionCandidate> {
+    let levels = packs::levels(None, environment).unwrap_or_default();
+    let added = levels.iter().flat_map(|level| &level.lock.lock.packs);
+    added.map(|pack| candidate(&pack.name, &pack.description)).collect()
 }
 
 fn hooks(environment: &Environment) -> Vec<CompletionCandidate> {

@@ -15,6 +15,7 @@ use anyhook_engine::trust::TrustError;
 use anyhook_hosts::wiring::SettingsError;
 use anyhook_model::exit_code;
 use anyhook_replay::ReplayError;
+use anyhook_setup::packs::{PackError, PackErrorKind};
 use anyhook_setup::{SetupError, settings};
 
 use crate::ui::{Out, Tone};
@@ -154,6 +155,7 @@ impl From<SetupError> for CommandError {
         let hint = match error {
             SetupError::Trust(error) => return error.into(),
             SetupError::Settings(error) => return error.into(),
+            SetupError::Pack(error) => return error.into(),
             SetupError::UnknownAgent(name) => {
                 return Self::usage(message).hint(match settings::nearest_agent(&name) {
                     Some(near) => format!("did you mean `{near}`?"),
@@ -161,10 +163,12 @@ impl From<SetupError> for CommandError {
                 });
             }
             SetupError::UnknownPack { name, known } => {
-                return Self::input(message).hint(match nearest(&name, known.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("available: {}", known.join(", ")),
-                });
+                return Self::input(message).hint(
+                    match nearest(&name, known.iter().map(String::as_str)) {
+                        Some(near) => format!("did you mean `{near}`?"),
+                        None => format!("available: {}", known.join(", ")),
+                    },
+                );
             }
             SetupError::UnknownHook(_) => {
                 return Self::input(message).hint("`anyhook list` shows installed hooks");
@@ -196,6 +200,18 @@ impl From<SetupError> for CommandError {
             SetupError::Unusable { .. } => RIGHTS_OR_SPACE,
         };
         Self::problem(message).hint(hint)
+    }
+}
+
+impl From<PackError> for CommandError {
+    fn from(error: PackError) -> Self {
+        let message = error.to_string();
+        let ended = match error.kind() {
+            PackErrorKind::Usage => Self::usage(message),
+            PackErrorKind::Input => Self::input(message),
+            PackErrorKind::Problem => Self::problem(message),
+        };
+        ended.hint(error.hint())
     }
 }
 

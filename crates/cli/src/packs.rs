@@ -1,18 +1,23 @@
-//! The packs that come with the program.
+//! The packs that come with the program, and those that were added.
 
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
 
+use anyhook_engine::Level;
+use anyhook_setup::packs::level::PackLevel;
+use anyhook_setup::packs::permissions::facts;
 use anyhook_setup::packs::{self, PackFiles};
 
-pub use anyhook_setup::packs::{PREFIX, Pack, PackCommand, PackHook, agents, apply, status};
+pub use anyhook_setup::packs::{FoundPack, PREFIX, Pack, agents, apply, status};
 
+use crate::environment::{Environment, shown};
 use crate::error::CommandError;
+use crate::ui::{Out, Tone, tidy};
 
 /// Every file of every pack.
-static FILES: PackFiles = include!(concat!(env!("OUT_DIR"), "/packs.rs"));
+pub static FILES: PackFiles = include!(concat!(env!("OUT_DIR"), "/packs.rs"));
 
 /// Returns the files of a pack's workflow, by their path in its folder `workflow`.
 #[cfg(feature = "workflow")]
@@ -27,17 +32,53 @@ pub fn all() -> Vec<Pack> {
     packs::all(FILES)
 }
 
-/// Finds a pack by name.
+/// Finds a pack that comes with the program, by name.
 pub fn find(name: &str) -> Result<Pack, CommandError> {
     Ok(packs::find(name, FILES)?)
 }
 
-/// Finds the pack that `pack/NAME` names; `None` if the argument is something else.
-pub fn meant(word: &Path) -> Option<Result<Pack, CommandError>> {
-    let name = word.to_str()?.strip_prefix(PREFIX)?;
+/// Returns the name of the pack that `pack/NAME` names; `None` if the argument is something else.
+pub fn meant(word: &Path) -> Option<Result<&str, CommandError>> {
+    let name = word.to_str()?.strip_prefix(PREFIX)?.trim_end_matches('/');
     if name.is_empty() {
         return Some(Err(CommandError::usage("no pack given")
             .hint("pass pack/NAME; `anyhook packs` lists the packs")));
     }
-    Some(find(name.trim_end_matches('/')))
+    Some(Ok(name))
+}
+
+/// Returns the levels that may have packs.
+pub fn levels(
+    asked: Option<Level>,
+    environment: &Environment,
+) -> Result<Vec<PackLevel>, CommandError> {
+    Ok(PackLevel::all(asked, environment)?)
+}
+
+/// Returns where a pack comes from, as a person would write it.
+pub fn shown_source(source: &str, environment: &Environment) -> String {
+    let is_path = source.starts_with('/');
+    if is_path { shown(Path::new(source), &environment.places) } else { source.to_owned() }
+}
+
+/// Prints what the hooks of a pack may do.
+pub fn show_facts(pack: &Pack, out: &mut Out) -> std::io::Result<()> {
+    for hook in &pack.hooks {
+        out.line(&[
+            (Tone::Strong, &format!("  {}", hook.name())),
+            (Tone::Plain, "  "),
+            (Tone::Plain, &tidy(&hook.definition.description)),
+        ])?;
+        for (name, value) in facts(hook) {
+            out.line(&[(Tone::Dim, &format!("    {name:<11}")), (Tone::Plain, &tidy(&value))])?;
+        }
+    }
+    for command in &pack.commands {
+        out.line(&[
+            (Tone::Strong, &format!("  /{}", command.name)),
+            (Tone::Plain, "  a command for agents: "),
+            (Tone::Plain, &command.description),
+        ])?;
+    }
+    Ok(())
 }

@@ -34,6 +34,7 @@ pub mod nearest;
 pub mod notice;
 pub mod open_format;
 pub mod outcome;
+pub mod pack;
 pub mod patch;
 pub mod patch_events;
 pub mod pipeline;

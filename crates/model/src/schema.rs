@@ -39,7 +39,9 @@ schemas!(
     "new",
     "notice",
     "output",
+    "pack",
     "packs",
+    "packs-lock",
     "pipeline",
     "pipeline-line",
     "pipeline-plan",
@@ -62,6 +64,7 @@ schemas!(
     "trust",
     "uninstall",
     "untrust",
+    "update",
     "verdict",
     "verify",
     "workflow-check",
@@ -104,11 +107,12 @@ mod generated {
     use crate::decision::Decision;
     use crate::kind::EventKind;
     use crate::notice::Notice;
+    use crate::pack::{PackManifest, PacksLock};
     use crate::pipeline::{PipelineLine, PipelinePlan, PipelineView};
     use crate::record::Record;
     use crate::report::changes::{
         AddReport, EmitReport, InstallReport, NewReport, PromoteReport, ReloadReport, RemoveReport,
-        TrustReport, UninstallReport, UntrustReport,
+        TrustReport, UninstallReport, UntrustReport, UpdateReport,
     };
     use crate::report::packs::ListedPack;
     use crate::report::runbook::{RunbookCheckReport, RunbookListReport, ShownPipeline};
@@ -199,6 +203,12 @@ mod generated {
                 "Hook output",
                 "A JSON object on the hook's stdout, at the start of a line, when the hook exits with 0. `block` means `deny`, in any letter case; null is the same as absent.",
             ),
+            of::<PackManifest>("pack", "A pack", "`pack.toml`, which describes a pack of hooks."),
+            of::<PacksLock>(
+                "packs-lock",
+                "Packs that were added",
+                "`packs.lock`, next to the `hooks` folder of a level.",
+            ),
             of::<Record>(
                 "record",
                 "A journal record",
@@ -217,7 +227,7 @@ mod generated {
     }
 
     /// Returns the schemas of the output of commands that change something.
-    fn of_changes() -> [(&'static str, String); 10] {
+    fn of_changes() -> [(&'static str, String); 11] {
         [
             of::<AddReport>("add", "What was added", "As `anyhook add --json` prints it."),
             of::<EmitReport>(
@@ -256,6 +266,11 @@ mod generated {
                 "untrust",
                 "What is no longer trusted",
                 "As `anyhook untrust --json` prints it.",
+            ),
+            of::<UpdateReport>(
+                "update",
+                "What was updated",
+                "As `anyhook update --json` prints it.",
             ),
         ]
     }

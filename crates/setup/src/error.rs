@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhook_engine::trust::TrustError;
 use anyhook_hosts::wiring::SettingsError;
 
+use crate::packs::PackError;
+
 /// Why something could not be installed, read or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
@@ -30,7 +32,7 @@ pub enum SetupError {
         /// The name.
         name: String,
         /// The known names.
-        known: Vec<&'static str>,
+        known: Vec<String>,
     },
     /// A name that is neither an installed hook's nor a folder's.
     #[error("`{}` is neither an installed hook nor a hook's folder", .0.display())]
@@ -90,6 +92,9 @@ pub enum SetupError {
     /// What was shown cannot be trusted, or a folder cannot be copied.
     #[error(transparent)]
     Trust(#[from] TrustError),
+    /// A pack cannot be added or updated.
+    #[error(transparent)]
+    Pack(#[from] PackError),
     /// Settings are not what their agent expects.
     #[error(transparent)]
     Settings(#[from] SettingsError),

@@ -11,6 +11,7 @@ use anyhook_engine::trust::copy_folder;
 use anyhook_engine::{Level, Severity};
 use anyhook_model::report::changes::{AddReport, PlacedHook};
 use anyhook_model::{StateDir, exit_code};
+use anyhook_setup::packs::source::{SourcePlace, WrittenSource};
 use clap::Args;
 
 use super::CommandResult;
@@ -25,28 +26,38 @@ use crate::ui::{Out, Tone, counted};
 /// Add a hook folder or a pack, at the user or project level
 #[derive(Args)]
 #[command(
-    after_help = "Example: anyhook add examples/hooks/block-dangerous-commands\n         anyhook add pack/delivery-workflow --project"
+    after_help = "Example: anyhook add examples/hooks/block-dangerous-commands\n         anyhook add pack/delivery-workflow --project\n         anyhook add https://example.com/guards.git//packs/no-prod#v1.2"
 )]
 pub struct AddArgs {
-    /// The hook's folder, or pack/NAME for a pack that `anyhook packs` lists
+    /// A hook's folder, pack/NAME for a pack that `anyhook packs` lists, a pack's folder, or a git
+    /// repository: SOURCE[//FOLDER][#REF][@sha256:DIGEST]
+    #[arg(value_name = "SOURCE")]
     path: PathBuf,
     #[command(flatten)]
     level: LevelArgs,
     /// Agent that gets the pack's commands (repeatable); default: all that are found
     #[arg(long, value_name = "NAME")]
     agent: Vec<String>,
+    /// Set an option of the pack (repeatable; a list takes a value each time, or a JSON list)
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Add a pack from outside without asking
+    #[arg(long, short)]
+    yes: bool,
     /// Print as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> CommandResult {
-    if let Some(pack) = packs::meant(&arguments.path) {
-        return pack::run(&pack?, arguments, environment, out);
+    if let Some(source) = pack_source(arguments, environment)? {
+        return pack::run(&source, arguments, environment, out);
     }
-    if !arguments.agent.is_empty() {
-        return Err(CommandError::usage("--agent only applies to packs")
-            .hint("add a pack: anyhook add pack/NAME --agent NAME"));
+    let options = [("--agent NAME", &arguments.agent), ("--set NAME=VALUE", &arguments.set)];
+    if let Some((option, _)) = options.into_iter().find(|(_, given)| !given.is_empty()) {
+        let name = option.split(' ').next().unwrap_or_default();
+        return Err(CommandError::usage(format!("{name} only applies to packs"))
+            .hint(format!("add a pack: anyhook add pack/NAME {option}")));
     }
     let named = environment.work_dir.join(&arguments.path);
     let source = std::fs::canonicalize(&named).map_err(|error| {
@@ -92,6 +103,8 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> Com
             pack: None,
             hooks: vec![PlacedHook { name: hook.name().to_owned(), folder }],
             commands: Vec::new(),
+            source: None,
+            digest: None,
             shadow: agent.is_some(),
             needs_trust: arguments.level.project,
         })?;
@@ -123,6 +136,27 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> Com
         ])?;
     }
     Ok(exit_code::OK)
+}
+
+/// Returns where the pack is; `None` for the folder of a single hook that is added as it is.
+fn pack_source(
+    arguments: &AddArgs,
+    environment: &Environment,
+) -> Result<Option<WrittenSource>, CommandError> {
+    if let Some(name) = packs::meant(&arguments.path) {
+        name?;
+    }
+    // A path that is not UTF-8 is that of a hook.
+    let Some(written) = arguments.path.to_str() else { return Ok(None) };
+    let source = WrittenSource::parse(written, &environment.work_dir)
+        .map_err(anyhook_setup::SetupError::from)?;
+    let is_hook = match &source {
+        WrittenSource { place: SourcePlace::Folder(folder), digest: None } => {
+            !folder.join("pack.toml").exists()
+        }
+        _ => false,
+    };
+    Ok((!is_hook).then_some(source))
 }
 
 /// Returns the name of the folder that a hook gets: that of its own folder, except for one that

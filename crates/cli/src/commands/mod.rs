@@ -40,6 +40,7 @@ mod top;
 mod trust;
 mod uninstall;
 mod untrust;
+mod update;
 mod verify;
 mod watch;
 #[cfg(any(test, not(feature = "workflow")))]
@@ -113,6 +114,7 @@ enum Command {
     Add(add::AddArgs),
     Remove(remove::RemoveArgs),
     Packs(packs::PacksArgs),
+    Update(update::UpdateArgs),
     Guard(guard::GuardArgs),
     Trust(trust::TrustArgs),
     Untrust(untrust::UntrustArgs),
@@ -267,6 +269,7 @@ impl Command {
         matches!(
             self,
             Self::Remove(_)
+                | Self::Update(_)
                 | Self::Trust(_)
                 | Self::Untrust(_)
                 | Self::Promote(_)
@@ -300,6 +303,7 @@ impl Command {
             Self::New(_)
                 | Self::Add(_)
                 | Self::Remove(_)
+                | Self::Update(_)
                 | Self::Trust(_)
                 | Self::Untrust(_)
                 | Self::Promote(_)
@@ -368,6 +372,7 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Comma
         Command::Add(arguments) => add::run(&arguments, environment, out),
         Command::Remove(arguments) => remove::run(&arguments, environment, out),
         Command::Packs(arguments) => packs::run(&arguments, environment, out),
+        Command::Update(arguments) => update::run(&arguments, environment, out),
         Command::Guard(arguments) => guard::run(&arguments, environment),
         Command::Trust(arguments) => trust::run(&arguments, environment, out),
         Command::Untrust(arguments) => untrust::run(&arguments, environment, out),

@@ -1,34 +1,35 @@
 //! `anyhook packs`: lists packs of hooks, and where they are installed.
 
-use anyhook_engine::Level;
-use anyhook_hosts::AGENTS;
 use anyhook_model::exit_code;
-use anyhook_model::report::packs::{InstalledPack, ListedPack, PackedCommand, PackedHook};
-use anyhook_setup::hooks::hooks_folder;
+use anyhook_model::report::packs::{InstalledPack, ListedPack};
+use anyhook_setup::packs::listing;
 use clap::Args;
 
 use super::CommandResult;
-use crate::agents;
 use crate::environment::{Environment, shown};
-use crate::packs::status::{self, PackStatus};
-use crate::packs::{self, Pack, PackCommand, PackHook};
+use crate::packs::{self, FILES, shown_source};
 use crate::ui::{Cell, Out, Tone, counted};
 
-/// List the packs that come with anyhook, and where they are installed
+/// List the packs that come with anyhook or were added, and where they are installed
 #[derive(Args)]
 #[command(after_help = "Example: anyhook packs\n         anyhook packs delivery-workflow")]
 pub struct PacksArgs {
-    /// Show this pack's hooks and commands
+    /// Show this pack's hooks, options and commands
     name: Option<String>,
+    /// Ask the sources of packs whether there are updates
+    #[arg(long)]
+    updates: bool,
     /// Print as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(arguments: &PacksArgs, environment: &Environment, out: &mut Out) -> CommandResult {
+    let levels = packs::levels(None, environment)?;
     if let Some(name) = &arguments.name {
-        let pack = packs::find(name.strip_prefix(packs::PREFIX).unwrap_or(name))?;
-        let listed = listed(&pack, environment);
+        let name = name.strip_prefix(packs::PREFIX).unwrap_or(name);
+        let pack = listing::find(name, &levels, FILES)?;
+        let listed = listing::listed(&pack, &levels, FILES, arguments.updates)?;
         if arguments.json {
             out.json(&listed)?;
         } else {
@@ -36,8 +37,10 @@ pub fn run(arguments: &PacksArgs, environment: &Environment, out: &mut Out) -> C
         }
         return Ok(exit_code::OK);
     }
-    let listed: Vec<ListedPack> =
-        packs::all().iter().map(|pack| listed(pack, environment)).collect();
+    let mut listed = Vec::new();
+    for pack in listing::known(&levels, FILES) {
+        listed.push(listing::listed(&pack, &levels, FILES, arguments.updates)?);
+    }
     if arguments.json {
         out.json(&listed)?;
         return Ok(exit_code::OK);
@@ -62,6 +65,7 @@ fn show(pack: &ListedPack, environment: &Environment, out: &mut Out) -> std::io:
     out.line(&[(Tone::Strong, &pack.name)])?;
     out.line(&[(Tone::Plain, "  "), (Tone::Plain, &pack.description)])?;
     show_installed(pack, environment, out)?;
+    show_options(pack, out)?;
     out.gap()?;
     let titles = ["hook", "trigger", "what it does"];
     let mut rows: Vec<Vec<Cell>> =
@@ -90,6 +94,31 @@ fn show(pack: &ListedPack, environment: &Environment, out: &mut Out) -> std::io:
     out.table(&rows)
 }
 
+/// Prints what can be set about a pack, and what was set.
+fn show_options(pack: &ListedPack, out: &mut Out) -> std::io::Result<()> {
+    if pack.options.is_empty() {
+        return Ok(());
+    }
+    out.gap()?;
+    let titles = ["option", "default", "value", "what it is"];
+    let mut rows: Vec<Vec<Cell>> =
+        vec![titles.into_iter().map(|title| Cell::new(Tone::Dim, title)).collect()];
+    for option in &pack.options {
+        let values = pack
+            .installed
+            .iter()
+            .filter_map(|place| place.options.iter().find(|set| set.option.name == option.name));
+        let values: Vec<String> = values.map(|set| set.current().to_yaml()).collect();
+        rows.push(vec![
+            Cell::new(Tone::Strong, &option.name),
+            Cell::new(Tone::Plain, option.default.to_yaml()),
+            Cell::new(Tone::Good, values.join(" / ")),
+            Cell::new(Tone::Plain, &option.about),
+        ]);
+    }
+    out.table(&rows)
+}
+
 /// Prints where a pack is installed, what is missing there and what was changed.
 fn show_installed(
     pack: &ListedPack,
@@ -105,6 +134,7 @@ fn show_installed(
             (Tone::Good, "  installed"),
             (Tone::Plain, &format!(" at the {} level, {folder}", place.level)),
         ])?;
+        show_source(place, environment, out)?;
         for (word, names) in [("missing", &place.missing), ("changed", &place.changed)] {
             let names: Vec<String> =
                 names.iter().map(|name| shown(name.as_ref(), &environment.places)).collect();
@@ -125,54 +155,29 @@ fn show_installed(
     Ok(())
 }
 
-fn listed(pack: &Pack, environment: &Environment) -> ListedPack {
-    let hook = |hook: &PackHook| PackedHook {
-        name: hook.name().to_owned(),
-        triggers: hook.definition.triggers.iter().map(|trigger| trigger.kind.to_string()).collect(),
-        description: hook.definition.description.clone(),
-    };
-    let command = |command: &PackCommand| PackedCommand {
-        name: command.name.to_owned(),
-        argument: command.argument_hint.clone(),
-        description: command.description.clone(),
-    };
-    ListedPack {
-        name: pack.name.to_owned(),
-        description: pack.description.clone(),
-        hooks: pack.hooks.iter().map(hook).collect(),
-        commands: pack.commands.iter().map(command).collect(),
-        installed: [Level::User, Level::Project]
-            .into_iter()
-            .filter_map(|level| installed(pack, level, environment))
-            .collect(),
+/// Prints where a pack from elsewhere comes from, and whether it has an update.
+fn show_source(
+    place: &InstalledPack,
+    environment: &Environment,
+    out: &mut Out,
+) -> std::io::Result<()> {
+    let source = place.source.as_ref().filter(|source| !source.starts_with(packs::PREFIX));
+    if let (Some(source), Some(digest)) = (source, &place.digest) {
+        let reference = place.reference.as_ref().map(|name| format!("#{name}")).unwrap_or_default();
+        out.line(&[
+            (Tone::Dim, "    from "),
+            (Tone::Plain, &format!("{}{reference}", shown_source(source, environment))),
+        ])?;
+        out.line(&[
+            (Tone::Dim, "    "),
+            (Tone::Dim, digest),
+            (Tone::Plain, &format!("  {}", place.state)),
+        ])?;
     }
-}
-
-/// Returns which parts of a pack are at a level, if any.
-fn installed(pack: &Pack, level: Level, environment: &Environment) -> Option<InstalledPack> {
-    let folder = hooks_folder(level, environment).ok()?;
-    let hooks = status::hooks(pack, &folder);
-    let commands = match agents::scope(environment, level == Level::Project) {
-        Ok(scope) => status::commands(pack, &AGENTS, &scope),
-        Err(_) => Vec::new(),
-    };
-    let our_files = commands.iter().filter(|place| place.standing.is_ours());
-    let command_files: Vec<String> =
-        our_files.map(|place| place.file.path.to_string_lossy().into_owned()).collect();
-    if command_files.is_empty() && !hooks.iter().any(|place| place.standing.is_ours()) {
-        return None;
+    match place.update_available {
+        Some(true) => out
+            .line(&[(Tone::Warn, "    an update is available: "), (Tone::Plain, "anyhook update")]),
+        Some(false) => out.line(&[(Tone::Good, "    up to date")]),
+        None => Ok(()),
     }
-    let missing = hooks.iter().filter(|place| !place.standing.is_ours());
-    let missing = missing.map(|place| place.hook.name().to_owned()).collect();
-    let changed = hooks.iter().filter(|place| place.standing == PackStatus::Changed);
-    let changed_hooks = changed.map(|place| place.hook.name().to_owned());
-    let changed = commands.iter().filter(|place| place.standing == PackStatus::Changed);
-    let changed_commands = changed.map(|place| place.file.path.to_string_lossy().into_owned());
-    Some(InstalledPack {
-        level: level.word().to_owned(),
-        folder: folder.to_string_lossy().into_owned(),
-        missing,
-        changed: changed_hooks.chain(changed_commands).collect(),
-        command_files,
-    })
 }

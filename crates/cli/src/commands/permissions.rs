@@ -34,6 +34,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("add", Rule::Shadow),
     ("remove", Rule::Person),
     ("packs", Rule::Anyone),
+    ("update", Rule::Unless("dry_run")),
     ("guard mcp", Rule::Anyone),
     ("guard workflow", Rule::Anyone),
     ("trust", Rule::Unless("show")),

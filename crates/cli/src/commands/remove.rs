@@ -38,7 +38,7 @@ pub struct RemoveArgs {
 pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let name = &arguments.name;
     if let Some(pack) = packs::meant(Path::new(name)) {
-        return pack::run(&pack?, arguments, environment, out);
+        return pack::run(pack?, arguments, environment, out);
     }
     let mut found: Vec<_> = target::installed(environment)
         .hooks

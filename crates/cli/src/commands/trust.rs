@@ -479,7 +479,8 @@ fn show(
     }
 }
 
-fn confirm(question: &str) -> Result<bool, CommandError> {
+/// Asks the person at the terminal; without one, the answer is no.
+pub fn confirm(question: &str) -> Result<bool, CommandError> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
     }

@@ -146,6 +146,12 @@ pub struct AddReport {
     pub hooks: Vec<PlacedHook>,
     /// The commands that a pack added to agents.
     pub commands: Vec<PlacedCommand>,
+    /// Where the pack comes from, as `packs.lock` records it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The digest of the pack's content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// Whether the hooks run in shadow mode, because an agent added them.
     pub shadow: bool,
     /// Whether the hooks run only after they are trusted.
@@ -186,6 +192,65 @@ pub struct RemoveReport {
     pub kept: String,
     /// What has the name of a part of the pack but is not the pack's, and was therefore kept.
     pub left: Vec<String>,
+}
+
+/// `anyhook update --json`
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UpdateReport {
+    /// Whether this is only what would be done (`--dry-run`).
+    pub dry_run: bool,
+    /// Each pack that was looked at.
+    pub packs: Vec<UpdatedPack>,
+}
+
+/// A pack, and how its source differs from what was added.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UpdatedPack {
+    /// Its name.
+    pub name: String,
+    /// `user` or `project`.
+    pub level: String,
+    /// Where it comes from.
+    pub source: String,
+    /// `unchanged`, `updated`, `would_update` with `--dry-run`, or `conflict`: nothing was written,
+    /// because some of it was changed here.
+    pub result: String,
+    /// The digest of its content before.
+    pub before: String,
+    /// The digest of its content now.
+    pub after: String,
+    /// The commit now, if it comes from git.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// What its hooks may do differently.
+    pub permissions: Vec<PermissionChange>,
+    /// Its files that change.
+    pub files: Vec<ChangedFile>,
+    /// Hooks and command files that were changed here, or that are not the pack's.
+    pub conflicts: Vec<String>,
+    /// The folder in which what was changed here is kept (`--theirs`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+    /// Whether the hooks run only after they are trusted again.
+    pub needs_trust: bool,
+}
+
+/// Something that a hook may do differently.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PermissionChange {
+    /// The hook.
+    pub hook: String,
+    /// What changes, such as `trigger`, `on_failure` or `script`.
+    pub what: String,
+    /// What it was; absent for what is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// What it is; absent for what is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 /// `anyhook promote --json`

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::pack::{LockedOption, PackOption};
+
 /// A pack, and where it is installed.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -14,6 +16,8 @@ pub struct ListedPack {
     pub hooks: Vec<PackedHook>,
     /// The commands it adds to agents.
     pub commands: Vec<PackedCommand>,
+    /// What can be set about it, with the defaults.
+    pub options: Vec<PackOption>,
     /// Where it, or part of it, is installed.
     pub installed: Vec<InstalledPack>,
 }
@@ -50,6 +54,25 @@ pub struct InstalledPack {
     pub level: String,
     /// The `hooks` folder.
     pub folder: String,
+    /// `same`, `changed` or `missing`: how what is there compares with what was added.
+    pub state: String,
+    /// Where it comes from; absent if `packs.lock` does not know it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The branch, tag or commit that was asked for.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// The commit that was fetched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The digest of its content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Whether its source has another content now; only with `--updates`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub update_available: Option<bool>,
+    /// What can be set about it, and the values that were set.
+    pub options: Vec<LockedOption>,
     /// Hooks of the pack that are missing.
     pub missing: Vec<String>,
     /// Hooks, by name, and command files that differ from the pack's.

@@ -6,35 +6,49 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::trust::copy_folder;
-use tempfile::NamedTempFile;
+use anyhook_engine::{Hook, Level, Problem};
+use anyhook_model::pack::{LockedCommand, LockedHook, LockedPack};
+use tempfile::{NamedTempFile, TempDir};
 
-use super::PackHook;
-use super::status::{CommandPlace, HookPlace, PackStatus, runs};
+use super::level::PackLevel;
+use super::lock::{self, LockFile};
+use super::status::{CommandPlace, HookPlace, PackStatus, digest_of, digest_of_command};
+use super::{PackError, PackHook};
 use crate::error::SetupError;
 use crate::shadow::put_in_shadow;
 
-/// Installs what is absent. Everything is staged before the first item appears, and removed again
-/// if one of them fails. With `shadow` the hooks are in shadow mode.
-pub fn put(
-    hooks_folder: &Path,
-    hooks: &[HookPlace<'_>],
-    commands: &[CommandPlace<'_>],
-    shadow: bool,
-) -> Result<(), SetupError> {
+/// What is added.
+#[derive(Debug)]
+pub struct Addition<'pack> {
+    /// The level.
+    pub level: &'pack PackLevel,
+    /// The pack's hooks.
+    pub hooks: &'pack [HookPlace<'pack>],
+    /// The pack's commands.
+    pub commands: &'pack [CommandPlace<'pack>],
+    /// Whether the hooks are put in shadow mode.
+    pub shadow: bool,
+    /// What `packs.lock` is to say about the pack, without its hooks and commands.
+    pub record: LockedPack,
+}
+
+/// Installs what is absent, and records it. Everything is staged before the first item appears, and
+/// removed again if one of them fails.
+pub fn put(addition: &Addition<'_>) -> Result<(), SetupError> {
+    let Addition { level, hooks, commands, shadow, record } = addition;
+    let (hooks_folder, shadow, mut record) = (&level.hooks_folder, *shadow, record.clone());
     let mut made = CreatedItems::default();
     let absent = hooks.iter().filter(|place| place.standing == PackStatus::Absent);
     let absent: Vec<&HookPlace<'_>> = absent.collect();
-    let aside = if absent.is_empty() {
-        None
-    } else {
-        made.folders(hooks_folder).map_err(|error| cannot_write(hooks_folder, error))?;
-        // A hidden folder is not a hook: a running agent never sees half of one.
-        let aside = tempfile::Builder::new().prefix(".adding-").tempdir_in(hooks_folder);
-        Some(aside.map_err(|error| cannot_write(hooks_folder, error.kind().into()))?)
-    };
-    for (place, aside) in absent.iter().zip(aside.iter().cycle()) {
+    made.folders(hooks_folder).map_err(|error| cannot_write(hooks_folder, error))?;
+    // Another process may have added a pack in the meantime.
+    let _held = lock::hold(hooks_folder)?;
+    let lock = &LockFile::read(hooks_folder)?;
+    let aside = stage_in(hooks_folder)?;
+    for place in &absent {
         let folder = aside.path().join(place.hook.name());
         write_hook(place.hook, &folder).map_err(|error| cannot_write(&place.folder, error))?;
+        check(&folder)?;
         if shadow {
             put_in_shadow(&folder, place.hook.name())?;
         }
@@ -45,7 +59,19 @@ pub fn put(
         let file = made.stage(path, &place.file.text);
         staged.push((path, file.map_err(|error| cannot_write(path, error))?));
     }
-    for (place, aside) in absent.iter().zip(aside.iter().cycle()) {
+    record.hooks = hooks.iter().map(|place| lock_hook(place, aside.path(), shadow, lock)).collect();
+    record.commands = locked_commands(commands);
+    let earlier = lock.find(&record.name).map(|pack| pack.commands.as_slice()).unwrap_or_default();
+    let kept = earlier.iter().filter(|old| {
+        !record.commands.iter().any(|new| new.agent == old.agent && new.name == old.name)
+    });
+    let kept: Vec<LockedCommand> = kept.cloned().collect();
+    record.commands.extend(kept);
+    let lock_failed = |error| cannot_write(&lock.path, error);
+    let text = lock.text_with(record)?;
+    let mut unfinished = lock.file().begin().map_err(lock_failed)?;
+    lock.file().fill(&mut unfinished, text.as_bytes()).map_err(lock_failed)?;
+    for place in &absent {
         fs::rename(aside.path().join(place.hook.name()), &place.folder)
             .map_err(|error| cannot_write(&place.folder, error))?;
         made.things.push(Thing::Tree(place.folder.clone()));
@@ -55,29 +81,63 @@ pub fn put(
         file.persist_noclobber(path).map_err(|error| cannot_write(path, error.error))?;
         made.things.push(Thing::File(path.clone()));
     }
+    lock.file().put(unfinished).map_err(lock_failed)?;
     made.things.clear();
     Ok(())
 }
 
-/// Writes a hook's files into a new folder.
-fn write_hook(hook: &PackHook, folder: &Path) -> io::Result<()> {
-    for (inner, bytes) in &hook.files {
-        let path = folder.join(inner);
-        fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        fs::write(&path, bytes)?;
-        let mode = if runs(inner) { 0o755 } else { 0o644 };
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
+/// Makes a folder for what is not finished.
+///
+/// A hidden folder is not a hook: a running agent never sees half of one.
+pub(super) fn stage_in(hooks_folder: &Path) -> Result<TempDir, SetupError> {
+    let aside = tempfile::Builder::new().prefix(".adding-").tempdir_in(hooks_folder);
+    aside.map_err(|error| cannot_write(hooks_folder, error.kind().into()))
+}
+
+/// Refuses a hook that cannot run.
+pub(super) fn check(folder: &Path) -> Result<(), PackError> {
+    let hook = Hook::load(folder, Level::User);
+    let refuse = |fault: &Problem| PackError::Hook {
+        hook: hook.name().to_owned(),
+        why: fault.message.clone(),
+    };
+    hook.fault().map_or(Ok(()), |fault| Err(refuse(fault)))
+}
+
+/// Returns what is recorded of a hook that is there or staged.
+fn lock_hook(place: &HookPlace<'_>, aside: &Path, shadow: bool, lock: &LockFile) -> LockedHook {
+    let name = place.hook.name();
+    if place.standing == PackStatus::Absent {
+        return LockedHook { name: name.to_owned(), digest: digest_of(&aside.join(name)), shadow };
     }
-    Ok(())
+    let known = lock.lock.packs.iter().flat_map(|pack| &pack.hooks).find(|hook| hook.name == name);
+    let there =
+        || LockedHook { name: name.to_owned(), digest: digest_of(&place.folder), shadow: false };
+    known.cloned().unwrap_or_else(there)
+}
+
+/// Returns what is recorded of commands.
+pub(super) fn locked_commands(commands: &[CommandPlace<'_>]) -> Vec<LockedCommand> {
+    let lock = |place: &CommandPlace<'_>| LockedCommand {
+        agent: place.agent.id().to_owned(),
+        name: place.command.name.clone(),
+        digest: digest_of_command(&place.file.text),
+    };
+    commands.iter().map(lock).collect()
+}
+
+/// Writes a hook's files into a new folder.
+pub(super) fn write_hook(hook: &PackHook, folder: &Path) -> io::Result<()> {
+    hook.files.iter().try_for_each(|(inner, file)| file.write(&folder.join(inner)))
 }
 
 /// What was created so far. It is removed again unless everything succeeds.
 #[derive(Default)]
-struct CreatedItems {
-    things: Vec<Thing>,
+pub(super) struct CreatedItems {
+    pub(super) things: Vec<Thing>,
 }
 
-enum Thing {
+pub(super) enum Thing {
     /// A folder that is removed if it is empty.
     Folder(PathBuf),
     Tree(PathBuf),
@@ -86,7 +146,7 @@ enum Thing {
 
 impl CreatedItems {
     /// Creates a folder and its parents.
-    fn folders(&mut self, folder: &Path) -> io::Result<()> {
+    pub(super) fn folders(&mut self, folder: &Path) -> io::Result<()> {
         if folder.is_dir() {
             return Ok(());
         }
@@ -103,7 +163,7 @@ impl CreatedItems {
     }
 
     /// Writes a text next to the file it is for.
-    fn stage(&mut self, path: &Path, text: &str) -> io::Result<NamedTempFile> {
+    pub(super) fn stage(&mut self, path: &Path, text: &str) -> io::Result<NamedTempFile> {
         let folder = path.parent().unwrap_or(path);
         self.folders(folder)?;
         let mut file = tempfile::Builder::new()
@@ -163,7 +223,7 @@ pub fn move_away(from: &Path, to: &Path) -> Result<(), SetupError> {
     gone.map_err(SetupError::unusable(&leaving))
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), SetupError> {
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), SetupError> {
     let refused = SetupError::unusable(to);
     if from.is_symlink() {
         let target = fs::read_link(from).map_err(SetupError::unusable(from))?;
@@ -175,6 +235,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), SetupError> {
     }
 }
 
-fn cannot_write(path: &Path, cause: io::Error) -> SetupError {
+pub(super) fn cannot_write(path: &Path, cause: io::Error) -> SetupError {
     SetupError::NotAdded { path: path.to_owned(), cause }
 }

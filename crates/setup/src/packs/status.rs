@@ -1,16 +1,20 @@
 //! The installation status of a pack: its hooks at a level, its commands in agents' folders.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhook_engine::{Hook, Level};
+use anyhook_engine::trust::{copy_folder, digest};
+use anyhook_engine::{Hook, Level, sha256_hex};
 use anyhook_hosts::HostSpec;
 use anyhook_hosts::slash_command::{CommandFile, has_mark};
 use anyhook_hosts::wiring::SettingsScope;
+use anyhook_model::pack::{LockedCommand, LockedHook, LockedPack};
 
-use super::{Pack, PackCommand, PackHook};
+use super::source::DIGEST;
+use super::tree::HOOK_FILE;
+use super::{Pack, PackCommand, PackHook, PackTree};
+use crate::error::SetupError;
+use crate::shadow::in_shadow;
 
 /// What is at the path of a pack's item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,14 +75,29 @@ impl std::fmt::Debug for CommandPlace<'_> {
     }
 }
 
-/// Looks for a pack's hooks in a `hooks` folder.
-pub fn hooks<'pack>(pack: &'pack Pack, hooks_folder: &Path) -> Vec<HookPlace<'pack>> {
+/// Looks for a pack's hooks in a `hooks` folder. With a record of what was added they are compared
+/// with that, otherwise with the pack.
+pub fn hooks<'pack>(
+    pack: &'pack Pack,
+    hooks_folder: &Path,
+    locked: Option<&LockedPack>,
+) -> Vec<HookPlace<'pack>> {
     let place = |hook: &'pack PackHook| {
         let folder = hooks_folder.join(hook.name());
-        let standing = look_at_hook(pack, hook, &folder);
+        let known =
+            locked.and_then(|pack| pack.hooks.iter().find(|known| known.name == hook.name()));
+        let standing = match known {
+            Some(known) => look_at_locked(&pack.name, known, &folder, is_built_in(locked)),
+            None => look_at_hook(pack, hook, &folder),
+        };
         HookPlace { hook, folder, standing }
     };
     pack.hooks.iter().map(place).collect()
+}
+
+/// Returns whether a pack comes with the program.
+pub(super) fn is_built_in(locked: Option<&LockedPack>) -> bool {
+    locked.is_none_or(|pack| pack.source.starts_with(super::PREFIX))
 }
 
 /// Looks for a pack's commands in agents' folders.
@@ -86,6 +105,7 @@ pub fn commands<'pack>(
     pack: &'pack Pack,
     agents: &[&'static HostSpec],
     scope: &SettingsScope,
+    locked: Option<&LockedPack>,
 ) -> Vec<CommandPlace<'pack>> {
     let mut places = Vec::new();
     for agent in agents {
@@ -93,74 +113,94 @@ pub fn commands<'pack>(
             let Some(file) = agent.settings.command_file(scope, &command.command()) else {
                 continue;
             };
-            let standing = look_at_command(&file, &command.mark);
+            let is_it =
+                |known: &&LockedCommand| known.agent == agent.id() && known.name == command.name;
+            let known = locked.and_then(|pack| pack.commands.iter().find(is_it));
+            let standing = look_at_command(&file, &command.mark, known);
             places.push(CommandPlace { agent, command, file, standing });
         }
     }
     places
 }
 
-fn look_at_hook(pack: &Pack, hook: &PackHook, folder: &Path) -> PackStatus {
+/// Looks at a hook that was added.
+pub(super) fn look_at_locked(
+    pack: &str,
+    known: &LockedHook,
+    folder: &Path,
+    is_built_in: bool,
+) -> PackStatus {
     if folder.symlink_metadata().is_err() {
         return PackStatus::Absent;
     }
-    let mut found = BTreeMap::new();
-    if collect(folder, Path::new(""), hook.files.len(), &mut found).is_some()
-        && is_same(hook, &found)
-    {
+    if digest_of(folder) == known.digest || is_promoted(known, folder) {
         return PackStatus::Same;
     }
     let there = Hook::load(folder, Level::User).definition;
     match there.metadata.get("pack") {
-        Some(name) if name == pack.name => PackStatus::Changed,
+        Some(name) if name == pack => PackStatus::Changed,
+        // Hooks of other packs need not name theirs.
+        None if !is_built_in => PackStatus::Changed,
         _ => PackStatus::Foreign,
     }
 }
 
-/// Returns whether files are those of a hook: all of them, no others, with executable scripts.
-fn is_same(hook: &PackHook, found: &BTreeMap<String, PathBuf>) -> bool {
-    found.len() == hook.files.len()
-        && hook.files.iter().all(|(inner, bytes)| {
-            let Some(path) = found.get(*inner) else { return false };
-            let is_runnable =
-                |path| fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
-            fs::read(path).is_ok_and(|there| there == *bytes) && (!runs(inner) || is_runnable(path))
-        })
+/// Returns the digest of a folder's content; empty if it has none.
+pub(super) fn digest_of(folder: &Path) -> String {
+    digest(folder).map_or_else(|_| String::new(), |digest| format!("{DIGEST}{digest}"))
 }
 
-/// Returns whether a hook's file is executable.
+/// Returns whether a hook that was added in shadow mode is enforced now, and nothing else about it
+/// has changed.
+fn is_promoted(known: &LockedHook, folder: &Path) -> bool {
+    let in_shadow = || -> Result<String, SetupError> {
+        let scratch = tempfile::tempdir().map_err(SetupError::unusable(folder))?;
+        let copy = scratch.path().join(&known.name);
+        copy_folder(folder, &copy)?;
+        let file = copy.join(HOOK_FILE);
+        let text = fs::read(&file).map_err(SetupError::unusable(&file))?;
+        let text = in_shadow(&text, &known.name).unwrap_or(text);
+        fs::write(&file, text).map_err(SetupError::unusable(&file))?;
+        Ok(digest_of(&copy))
+    };
+    known.shadow && in_shadow().is_ok_and(|digest| digest == known.digest)
+}
+
+fn look_at_hook(pack: &Pack, hook: &PackHook, folder: &Path) -> PackStatus {
+    if folder.symlink_metadata().is_err() {
+        return PackStatus::Absent;
+    }
+    if PackTree::of_hook(folder).is_ok_and(|tree| *tree.files() == hook.files) {
+        return PackStatus::Same;
+    }
+    let there = Hook::load(folder, Level::User).definition;
+    match there.metadata.get("pack") {
+        Some(name) if *name == pack.name.as_str() => PackStatus::Changed,
+        _ => PackStatus::Foreign,
+    }
+}
+
+/// Returns whether a file of a hook that comes with the program is executable.
 pub fn runs(inner: &str) -> bool {
     inner.starts_with("scripts/")
 }
 
-/// Finds the files below a folder; `None` if there are more than expected, or something other than
-/// files.
-fn collect(
-    root: &Path,
-    inner: &Path,
-    limit: usize,
-    found: &mut BTreeMap<String, PathBuf>,
-) -> Option<()> {
-    for entry in fs::read_dir(root.join(inner)).ok()? {
-        let entry = entry.ok()?;
-        let path = inner.join(entry.file_name());
-        let kind = entry.file_type().ok()?;
-        if kind.is_dir() {
-            collect(root, &path, limit, found)?;
-        } else if kind.is_file() && found.len() < limit {
-            found.insert(path.to_str()?.to_owned(), entry.path());
-        } else {
-            return None;
-        }
-    }
-    Some(())
+/// Returns the digest that `packs.lock` records of a command's file.
+pub(super) fn digest_of_command(text: &str) -> String {
+    format!("{DIGEST}{}", sha256_hex(text.as_bytes()))
 }
 
-fn look_at_command(file: &CommandFile, mark: &str) -> PackStatus {
+fn look_at_command(file: &CommandFile, mark: &str, known: Option<&LockedCommand>) -> PackStatus {
     if file.path.symlink_metadata().is_err() {
         return PackStatus::Absent;
     }
-    match fs::read_to_string(&file.path) {
+    let text = fs::read_to_string(&file.path);
+    if let (Ok(text), Some(known)) = (&text, known)
+        && digest_of_command(text) == known.digest
+    {
+        return PackStatus::Same;
+    }
+    match text {
         Ok(text) if text == file.text => PackStatus::Same,
         Ok(text) if has_mark(&text, mark) => PackStatus::Changed,
         _ => PackStatus::Foreign,

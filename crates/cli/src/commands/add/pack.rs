@@ -1,42 +1,66 @@
-//! `anyhook add pack/NAME`: installs a pack's hooks and commands.
+//! `anyhook add` of a pack: shows one from outside and asks, and installs its hooks and commands.
 
+use std::io::IsTerminal;
+
+use anyhook_engine::Level;
 use anyhook_hosts::HostSpec;
 use anyhook_model::exit_code;
 use anyhook_model::report::changes::{AddReport, PlacedCommand, PlacedHook};
+use anyhook_setup::packs::level::PackLevel;
+use anyhook_setup::packs::options::read_settings;
+use anyhook_setup::packs::source::{SourcePlace, WrittenSource, quoted};
 
 use super::{AddArgs, CommandResult};
 use crate::agents as machine;
+use crate::commands::trust::confirm;
 use crate::environment::{Environment, shown};
 use crate::error::CommandError;
-use crate::human_only::{CommandOutcome, agent_above, journal, watched};
+use crate::human_only::{CommandOutcome, agent_above, journal, only_a_person, watched};
 use crate::packs::status::{self, CommandPlace, HookPlace, PackStatus};
-use crate::packs::{Pack, agents, apply};
+use crate::packs::{FILES, FoundPack, Pack, agents, apply, show_facts, shown_source};
 use crate::ui::{Out, Tone, counted};
 
 pub fn run(
-    pack: &Pack,
+    source: &WrittenSource,
     arguments: &AddArgs,
     environment: &Environment,
     out: &mut Out,
 ) -> CommandResult {
-    let hooks_folder = arguments.level.hooks_folder(environment)?;
+    if !matches!(source.place, SourcePlace::BuiltIn(_)) {
+        only_a_person("add", environment)?;
+    }
+    let asked = arguments.level.asked().unwrap_or(Level::User);
+    let found = FoundPack::fetch(source, FILES)?;
+    let values = read_settings(&found.name, found.options(), &arguments.set)?;
+    let level = PackLevel::read(asked, environment)?;
+    let pack = found.pack_at(&level, values)?;
     let scope = machine::scope(environment, arguments.level.project)?;
     let chosen = agents::chosen(&arguments.agent, &scope, environment)?;
-    let hooks = status::hooks(pack, &hooks_folder);
-    let commands = status::commands(pack, &chosen, &scope);
-    refuse(pack, &hooks, &commands, environment)?;
-    let agent = agent_above(environment);
-    apply::put(&hooks_folder, &hooks, &commands, agent.is_some())?;
-    if let Some(agent) = &agent {
-        journal("add", &CommandOutcome::InShadow(agent), environment);
+    let locked = level.locked(&pack.name);
+    let hooks = status::hooks(&pack, &level.hooks_folder, locked);
+    let commands = status::commands(&pack, &chosen, &scope, locked);
+    refuse(&pack, &hooks, &commands, environment)?;
+    if !found.is_built_in() && source.digest.is_none() && !arguments.yes {
+        ask(&found, &pack, arguments, environment, out)?;
     }
+    let agent = agent_above(environment);
+    apply::put(&apply::Addition {
+        level: &level,
+        hooks: &hooks,
+        commands: &commands,
+        shadow: agent.is_some(),
+        record: found.locked(&pack),
+    })?;
+    let outcome = agent.as_ref().map_or(CommandOutcome::Done, CommandOutcome::InShadow);
+    journal("add", &outcome, environment);
     if arguments.json {
-        let report = report(pack, &hooks, &commands, arguments, agent.is_some());
+        let mut report = report(&pack, &hooks, &commands, arguments, agent.is_some());
+        (report.source, report.digest) = (Some(found.place.recorded()), Some(found.digest));
         out.json(&report)?;
         return Ok(exit_code::OK);
     }
 
-    tell_of_hooks(&hooks, &shown(&hooks_folder, &environment.places), out)?;
+    tell_of_hooks(&hooks, &shown(&level.hooks_folder, &environment.places), out)?;
     for command in &commands {
         let word = if command.standing == PackStatus::Same { "has " } else { "gets " };
         out.line(&[
@@ -49,7 +73,7 @@ pub fn run(
         ])?;
     }
     for agent in &chosen {
-        for limit in agents::limits(pack, agent) {
+        for limit in agents::limits(&pack, agent) {
             out.line(&[(Tone::Warn, &format!("{} ", agent.title)), (Tone::Plain, &limit)])?;
         }
     }
@@ -75,6 +99,46 @@ pub fn run(
     Ok(exit_code::OK)
 }
 
+/// Shows a pack from outside and what it may do, and asks whether to add it.
+fn ask(
+    found: &FoundPack,
+    pack: &Pack,
+    arguments: &AddArgs,
+    environment: &Environment,
+    out: &mut Out,
+) -> Result<(), CommandError> {
+    let cannot_ask = !std::io::stdin().is_terminal() || arguments.json;
+    if !arguments.json {
+        let hooks = counted(pack.hooks.len(), "hook");
+        out.line(&[(Tone::Strong, &pack.name), (Tone::Dim, &format!("  {hooks}"))])?;
+        out.line(&[(Tone::Plain, "  "), (Tone::Plain, &pack.description)])?;
+        let commit = found.commit.as_ref().map(|commit| ("commit", commit.clone()));
+        let facts =
+            [("from", shown_source(&found.place.written(), environment))].into_iter().chain(commit);
+        for (name, value) in facts.chain([("digest", found.digest.clone())]) {
+            out.line(&[(Tone::Dim, &format!("  {name:<8}")), (Tone::Plain, &value)])?;
+        }
+        show_facts(pack, out)?;
+        // What is asked about must have been shown.
+        out.flush()?;
+    }
+    if cannot_ask {
+        let mut words = vec![format!("{}@{}", arguments.path.display(), found.digest)];
+        words.extend(arguments.level.project.then(|| "--project".to_owned()));
+        words.extend(arguments.agent.iter().map(|name| format!("--agent {name}")));
+        words.extend(arguments.set.iter().map(|setting| format!("--set {}", quoted(setting))));
+        words[0] = quoted(&words[0]);
+        let why = "cannot ask for confirmation without a terminal";
+        return Err(CommandError::problem(format!("`{}` was not added: {why}", pack.name))
+            .hint(format!("to add exactly this: anyhook add {}", words.join(" "))));
+    }
+    let question = format!("Add {} of {}?", counted(pack.hooks.len(), "hook"), pack.name);
+    if confirm(&question)? {
+        return Ok(());
+    }
+    Err(CommandError::problem(format!("`{}` was not added", pack.name)))
+}
+
 fn report(
     pack: &Pack,
     hooks: &[HookPlace<'_>],
@@ -94,9 +158,11 @@ fn report(
         path: place.file.path.to_string_lossy().into_owned(),
     };
     AddReport {
-        pack: Some(pack.name.to_owned()),
+        pack: Some(pack.name.clone()),
         hooks: added.map(hook).collect(),
         commands: new.map(command).collect(),
+        source: None,
+        digest: None,
         shadow,
         needs_trust: arguments.level.project,
     }

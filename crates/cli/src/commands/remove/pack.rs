@@ -5,33 +5,41 @@ use std::path::{Path, PathBuf};
 use anyhook_engine::trust::{TrustStore, absolute};
 use anyhook_engine::{Level, now};
 use anyhook_hosts::AGENTS;
+use anyhook_model::pack::LockedPack;
 use anyhook_model::report::changes::RemoveReport;
 use anyhook_model::{StateDir, exit_code};
-use anyhook_setup::hooks::hooks_folder;
+use anyhook_setup::packs::level::PackLevel;
+use anyhook_setup::packs::lock::{self, LockFile};
 
 use super::{CommandResult, RemoveArgs};
-use crate::agents;
 use crate::environment::{Environment, shown};
 use crate::error::CommandError;
 use crate::level::LevelArgs;
 use crate::packs::status::{self, CommandPlace, HookPlace, PackStatus};
-use crate::packs::{Pack, apply};
+use crate::packs::{self, FILES, PREFIX, Pack, apply, levels};
 use crate::ui::{Out, Tone, counted};
 
 /// The parts of a pack that are at a level.
 struct InstalledParts<'pack> {
-    level: Level,
+    level: &'pack PackLevel,
+    pack: &'pack Pack,
     hooks: Vec<HookPlace<'pack>>,
     commands: Vec<CommandPlace<'pack>>,
 }
 
 pub fn run(
-    pack: &Pack,
+    name: &str,
     arguments: &RemoveArgs,
     environment: &Environment,
     out: &mut Out,
 ) -> CommandResult {
-    let InstalledParts { level, hooks, commands } = find(pack, arguments.level, environment)?;
+    let levels = levels(arguments.level.asked(), environment)?;
+    let packs = levels.iter().map(|level| Some((level, level.pack(name, FILES)?)));
+    let packs: Vec<(&PackLevel, Pack)> = packs.flatten().collect();
+    if packs.is_empty() {
+        packs::find(name)?;
+    }
+    let InstalledParts { level, pack, hooks, commands } = find(name, &packs, arguments.level)?;
     let Some(state) = &environment.places.state else {
         return Err(CommandError::problem("no state folder to keep a copy in").hint("set HOME"));
     };
@@ -60,6 +68,9 @@ pub fn run(
         // A folder that only the command used; one with anything else in it is kept.
         let _ = place.file.path.parent().map(std::fs::remove_dir);
     }
+    let source = level.locked(name).cloned();
+    let _held = lock::hold(&level.hooks_folder)?;
+    LockFile::read(&level.hooks_folder)?.remove(name)?;
 
     if arguments.json {
         let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -68,7 +79,7 @@ pub fn run(
         let left = foreign.map(|place| text(&place.folder));
         let left = left.chain(files.map(|place| text(&place.file.path))).collect();
         out.json(&RemoveReport {
-            name: pack.name.to_owned(),
+            name: pack.name.clone(),
             removed: moves.iter().map(|(from, _)| text(from)).collect(),
             kept: text(&kept),
             left,
@@ -81,7 +92,7 @@ pub fn run(
     }
     out.line(&[
         (Tone::Good, "removed "),
-        (Tone::Strong, pack.name),
+        (Tone::Strong, name),
         (Tone::Plain, ": "),
         (Tone::Plain, &what.join(", ")),
     ])?;
@@ -101,53 +112,51 @@ pub fn run(
     if !foreign.is_empty() {
         out.line(&[(Tone::Warn, "left alone, not from this pack: "), (Tone::Plain, &foreign)])?;
     }
-    let project = if level == Level::Project { " --project" } else { "" };
-    let restore = format!("anyhook add {}{project}", pack.word());
+    let project = if level.level == Level::Project { " --project" } else { "" };
+    let restore = match source {
+        Some(locked) if !locked.source.starts_with(PREFIX) => restore_words(&locked)?,
+        _ => pack.word(),
+    };
+    let restore = format!("anyhook add {restore}{project}");
     out.line(&[(Tone::Dim, "to restore it: "), (Tone::Plain, &restore)])?;
     Ok(exit_code::OK)
 }
 
+/// Returns the source of a pack from outside, as it was.
+fn restore_words(locked: &LockedPack) -> Result<String, CommandError> {
+    Ok(format!("{}@{}", lock::place(locked)?.written(), locked.digest))
+}
+
 /// Finds the one level that a pack is at, or the one that was given.
 fn find<'pack>(
-    pack: &'pack Pack,
+    name: &str,
+    packs: &'pack [(&'pack PackLevel, Pack)],
     asked: LevelArgs,
-    environment: &Environment,
 ) -> Result<InstalledParts<'pack>, CommandError> {
     let mut found = Vec::new();
-    for level in [Level::User, Level::Project] {
-        if asked.asked().is_some_and(|asked| asked != level) {
-            continue;
-        }
-        let place = hooks_folder(level, environment).and_then(|folder| {
-            let scope = agents::scope(environment, level == Level::Project)?;
-            Ok((folder, scope))
-        });
-        let (folder, scope) = match place {
-            Ok(place) => place,
-            Err(error) if asked.asked().is_some() => return Err(error.into()),
-            Err(_) => continue,
-        };
-        let hooks = status::hooks(pack, &folder);
-        let commands = status::commands(pack, &AGENTS, &scope);
+    for (level, pack) in packs {
+        let locked = level.locked(name);
+        let hooks = status::hooks(pack, &level.hooks_folder, locked);
+        let commands = status::commands(pack, &AGENTS, &level.scope, locked);
         let is_there = hooks.iter().any(|place| place.standing.is_ours())
             || commands.iter().any(|place| place.standing.is_ours());
-        if is_there {
-            found.push(InstalledParts { level, hooks, commands });
+        if is_there || locked.is_some() {
+            found.push(InstalledParts { level, pack, hooks, commands });
         }
     }
     match (found.pop(), found.pop()) {
         (Some(found), None) => Ok(found),
         (Some(one), Some(other)) => Err(CommandError::usage(format!(
             "`{}` is installed more than once: at the {} level and the {} level",
-            pack.name,
-            other.level.word(),
-            one.level.word()
+            name,
+            other.level.level.word(),
+            one.level.level.word()
         ))
         .hint("pass --user or --project")),
         (None, _) => {
             let place = asked.asked().map(|level| format!(" at the {} level", level.word()));
             let place = place.unwrap_or_default();
-            Err(CommandError::input(format!("no part of `{}` is installed{place}", pack.name))
+            Err(CommandError::input(format!("no part of `{name}` is installed{place}"))
                 .hint("`anyhook packs` shows what is installed"))
         }
     }

@@ -176,9 +176,9 @@ fn no_path() {
     exit code: 64
     ----- stderr -----
     error: the following required arguments were not provided:
-      <PATH>
+      <SOURCE>
 
-    Usage: anyhook add <PATH>
+    Usage: anyhook add <SOURCE>
     hint: anyhook add --help
     ");
 }

@@ -33,6 +33,13 @@ fn files(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, bool)> {
     found
 }
 
+/// Every file of the home folder but those of the state folder, where commands are journaled.
+fn without_state(environment: &TestEnv) -> BTreeMap<PathBuf, (Vec<u8>, bool)> {
+    let mut found = files(&environment.home());
+    found.retain(|path, _| !environment.home().join(path).starts_with(environment.state()));
+    found
+}
+
 fn of_repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("packs/delivery-workflow")
 }
@@ -279,7 +286,7 @@ fn at_both_levels() {
 fn twice() {
     let environment = with_agents(&[".claude"]);
     assert_eq!(environment.run(&["add", PACK]).code, 0);
-    let before = files(&environment.home());
+    let before = without_state(&environment);
     assert_run!(environment, environment.run(&["add", PACK]), @"
     exit code: 0
     ----- stdout -----
@@ -289,7 +296,7 @@ fn twice() {
     hint: Claude Code does not call anyhook yet: anyhook install claude-code
     hint: run `anyhook workflow init` to start a workflow in a project
     ");
-    assert_eq!(files(&environment.home()), before);
+    assert_eq!(without_state(&environment), before);
 }
 
 /// What is missing is put back; what is there as it should be stays.

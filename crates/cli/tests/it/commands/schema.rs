@@ -105,7 +105,9 @@ fn all() {
     new                      A hook that was made
     notice                   A notification
     output                   Hook output
+    pack                     A pack
     packs                    Packs
+    packs-lock               Packs that were added
     pipeline                 A pipeline
     pipeline-line            A pipeline log line
     pipeline-plan            A pipeline plan
@@ -134,6 +136,7 @@ fn all() {
     trust                    What was trusted
     uninstall                What was removed from agents
     untrust                  What is no longer trusted
+    update                   What was updated
     verdict                  The combined verdict
     verify                   Journal integrity
     workflow-check           Workflow check findings
@@ -169,7 +172,7 @@ fn an_unknown_schema() {
     exit code: 64
     ----- stderr -----
     error: unknown schema `hook`
-    hint: available: add, agents, ai-engineer-output, architect-output, architecture-assessment, backend-output, case, check, code-health-output, context-refresh-report, daemon-request, daemon-response, daemon-status, decisions, devops-output, doctor, emit, event, front-matter, frontend-output, governance-output, happening, hosts, install, list, new, notice, output, packs, pipeline, pipeline-line, pipeline-plan, pipelines, plan, pm-output, project-config, promote, prompt, qa-output, record, reload, remove, replay, runbook, runbook-check, runbook-list, runbook-show, safety-output, second-opinion-review, serve-answer, serve-request, stage-completion-signal, stats, test, trust, uninstall, untrust, verdict, verify, workflow-check, workflow-context, workflow-file, workflow-history, workflow-next, workflow-state, workflow-status, workflow-validate
+    hint: available: add, agents, ai-engineer-output, architect-output, architecture-assessment, backend-output, case, check, code-health-output, context-refresh-report, daemon-request, daemon-response, daemon-status, decisions, devops-output, doctor, emit, event, front-matter, frontend-output, governance-output, happening, hosts, install, list, new, notice, output, pack, packs, packs-lock, pipeline, pipeline-line, pipeline-plan, pipelines, plan, pm-output, project-config, promote, prompt, qa-output, record, reload, remove, replay, runbook, runbook-check, runbook-list, runbook-show, safety-output, second-opinion-review, serve-answer, serve-request, stage-completion-signal, stats, test, trust, uninstall, untrust, update, verdict, verify, workflow-check, workflow-context, workflow-file, workflow-history, workflow-next, workflow-state, workflow-status, workflow-validate
     ");
 }
 
