@@ -39,7 +39,6 @@ mod clients;
 mod commands;
 mod agent_directives;
 mod approvals;
-mod corpus;
 mod daemon;
 mod docs;
 mod hosts;

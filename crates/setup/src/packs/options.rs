@@ -90,6 +90,8 @@ pub fn set_values(options: &[LockedOption]) -> OptionValues {
 }
 
 /// Replaces every `%{NAME}` in a file. The error is a name that is not an option's.
+///
+/// In a text in single quotes an option is a part of that text, and a list its alternatives.
 pub(super) fn render(file: &[u8], options: &[LockedOption]) -> Result<Vec<u8>, String> {
     let Ok(mut rest) = std::str::from_utf8(file) else { return Ok(file.to_owned()) };
     let mut rendered = String::with_capacity(rest.len());
@@ -102,11 +104,32 @@ pub(super) fn render(file: &[u8], options: &[LockedOption]) -> Result<Vec<u8>, S
             continue;
         };
         let option = options.iter().find(|option| option.option.name == name);
-        rendered.push_str(&option.ok_or_else(|| name.to_owned())?.current().to_yaml());
+        let value = option.ok_or_else(|| name.to_owned())?.current();
+        if is_quoted(&rendered) {
+            rendered.push_str(&in_quotes(value));
+        } else {
+            rendered.push_str(&value.to_yaml());
+        }
         rest = further;
     }
     rendered.push_str(rest);
     Ok(rendered.into_bytes())
+}
+
+/// Returns whether the end of a text is in single quotes, on its line.
+fn is_quoted(text: &str) -> bool {
+    let line = text.rsplit('\n').next().unwrap_or(text);
+    line.matches('\'').count() % 2 == 1
+}
+
+/// Returns a value as a part of a text in single quotes.
+fn in_quotes(value: &OptionValue) -> String {
+    let text = match value {
+        OptionValue::Text(text) => text.clone(),
+        OptionValue::List(items) => items.join("|"),
+        other => other.to_yaml(),
+    };
+    text.chars().filter(|letter| !letter.is_control()).collect::<String>().replace('\'', "''")
 }
 
 /// Returns whether an option may have this name.
@@ -189,6 +212,8 @@ mod tests {
         let text = "a: %{paths}\nb: %{limit}\nc: %{ x } %{} %{X} 100% %{\nd: %{strict}%{word}";
         let rendered = "a: ['it''s']\nb: 4\nc: %{ x } %{} %{X} 100% %{\nd: true'x'";
         assert_eq!(of(text).unwrap(), rendered);
+        let quoted = "a: 'x|%{word}$' # '%{paths}'\nb: ['%{limit}', %{limit}]";
+        assert_eq!(of(quoted).unwrap(), "a: 'x|x$' # 'it''s'\nb: ['4', 4]");
         assert_eq!(of("%{nope}"), Err("nope".to_owned()));
         assert_eq!(set_values(&locked), values);
     }

@@ -1,6 +1,8 @@
 //! The packs of guards on the corpus in `tests/corpus`: what they miss, and what they stop by
 //! mistake. `ANYHOOK_UPDATE_CORPUS=1` writes the page with the figures.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -9,11 +11,11 @@ use std::path::{Path, PathBuf};
 use anyhook_engine::discover::InstalledHooks;
 use anyhook_engine::{Engine, Hook, Level, Places};
 use anyhook_model::{Caller, Effect, Host as _, OpenFormat};
-use anyhook_testkit::TestEnv;
+use anyhook_setup::packs::FoundPack;
+use anyhook_setup::packs::source::SourcePlace;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-
-use crate::environment;
+use tempfile::TempDir;
 
 /// The packs that are judged.
 const PACKS: [&str; 4] = ["no-destroy", "protect-paths", "protect-branches", "no-exfil"];
@@ -93,8 +95,21 @@ impl CorpusCase {
             .replace("{secret}", &self.secret.concat())
     }
 
+    fn filled(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.fill_in(text).into(),
+            Value::Array(items) => items.iter().map(|item| self.filled(item)).collect(),
+            Value::Object(fields) => {
+                fields.iter().map(|(name, value)| (name.clone(), self.filled(value))).collect()
+            }
+            other => other.clone(),
+        }
+    }
+
     fn payload(&self) -> String {
-        let mut input = self.input.clone().unwrap_or_default();
+        let given = self.input.clone().unwrap_or_default();
+        let mut input: Map<String, Value> =
+            given.iter().map(|(name, value)| (name.clone(), self.filled(value))).collect();
         let fields = [
             ("command", &self.command),
             ("path", &self.path),
@@ -137,7 +152,7 @@ impl CorpusCase {
 
 /// Reads every case, each with the name of its file.
 fn corpus() -> Vec<(String, CorpusCase)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let folder = crate_folder("tests/corpus");
     let mut files: Vec<PathBuf> =
         fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
@@ -157,23 +172,16 @@ struct Judge {
     engine: Engine,
     by_pack: BTreeMap<&'static str, InstalledHooks>,
     all: InstalledHooks,
-    _environments: Vec<TestEnv>,
+    folder: TempDir,
 }
 
 impl Judge {
     fn new() -> Self {
-        let mut environments = Vec::new();
+        let folder = tempfile::tempdir().unwrap();
         let mut by_pack = BTreeMap::new();
         let mut every = Vec::new();
         for pack in PACKS {
-            let environment = environment();
-            let added = environment.run(&["add", &format!("pack/{pack}"), "--yes"], "");
-            assert_eq!(added.code, Some(0), "{pack}: {}", added.stderr);
-            let folder = environment.home().join(".config/agents/hooks");
-            let mut hooks: Vec<Hook> = fs::read_dir(&folder)
-                .unwrap()
-                .map(|entry| Hook::load(&entry.unwrap().path(), Level::User))
-                .collect();
+            let mut hooks = hooks_of(pack, &folder.path().join(pack));
             hooks.sort_by_key(|hook| {
                 (std::cmp::Reverse(hook.definition.priority), hook.definition.name.clone())
             });
@@ -182,7 +190,6 @@ impl Judge {
             }
             every.extend(hooks.iter().cloned());
             by_pack.insert(pack, InstalledHooks::of(hooks));
-            environments.push(environment);
         }
         let places = Places {
             managed: "/nowhere".into(),
@@ -192,7 +199,7 @@ impl Judge {
             binary: None,
         };
         let engine = Engine::new(places);
-        Self { engine, by_pack, all: InstalledHooks::of(every), _environments: environments }
+        Self { engine, by_pack, all: InstalledHooks::of(every), folder }
     }
 
     /// Returns what hooks decide about a case, and which one does.
@@ -213,6 +220,27 @@ impl Judge {
         }
         strongest
     }
+}
+
+/// Writes a pack's hooks with the defaults of its options, and loads them.
+fn hooks_of(pack: &str, folder: &Path) -> Vec<Hook> {
+    let place = SourcePlace::Folder(crate_folder("../cli/packs").join(pack));
+    let found = FoundPack::of_place(&place, &[]).unwrap();
+    let pack = found.pack(&BTreeMap::new()).unwrap();
+    let load = |hook: &anyhook_setup::packs::PackHook| {
+        let folder = folder.join(hook.name());
+        for (inner, file) in &hook.files {
+            let path = folder.join(inner);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, &file.bytes).unwrap();
+        }
+        Hook::load(&folder, Level::User)
+    };
+    pack.hooks.iter().map(load).collect()
+}
+
+fn crate_folder(inner: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(inner)
 }
 
 /// What became of the cases.
@@ -295,9 +323,9 @@ impl Figures {
 
 const PREFACE: &str = "# What the packs stop, in figures
 
-Made by `ANYHOOK_UPDATE_CORPUS=1 cargo test -p anyhook --test it corpus`; do not edit.
+Made by `ANYHOOK_UPDATE_CORPUS=1 cargo test -p anyhook-setup --test corpus`; do not edit.
 
-The [packs](../packs/README.md) `no-destroy`, `protect-paths`, `protect-branches` and `no-exfil` as `anyhook add` installs them, on a [corpus](../../crates/cli/tests/corpus/README.md) of calls that was written for this project. A harmful call counts as missed if the pack that is responsible for it does not deny it, or does not ask where it is only risky. A harmless call counts as stopped if any of the packs denies it or asks.
+The [packs](../packs/README.md) `no-destroy`, `protect-paths`, `protect-branches` and `no-exfil` as `anyhook add` installs them, on a [corpus](../../crates/setup/tests/corpus/README.md) of calls that was written for this project. A harmful call counts as missed if the pack that is responsible for it does not deny it, or does not ask where it is only risky. A harmless call counts as stopped if any of the packs denies it or asks.
 
 ";
 
@@ -328,8 +356,7 @@ fn the_packs_stop_what_is_harmful_and_nothing_else() {
 #[test]
 fn a_declared_answer_is_that_of_a_script() {
     let judge = Judge::new();
-    let environment = environment();
-    let folder = environment.home().join(".config/agents/hooks");
+    let folder = judge.folder.path().join("scripts");
     let cases = corpus();
     let hooks = judge.all.hooks.iter().map(|standing| &standing.hook);
     let mut compared = 0;
