@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use anyhook_daemon::caller::{CallingAgent, RecognitionMethod};
@@ -43,6 +43,22 @@ const LEFT_OUT: [&str; 11] = [
 /// Returns a variable that a person's file names; one that is not valid Unicode does not count.
 pub fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
+}
+
+/// What the engine tells a hook's script.
+pub struct HookVariables {
+    pub folder: Option<PathBuf>,
+    pub project: Option<PathBuf>,
+    pub host: Option<String>,
+}
+
+/// Returns what the engine tells a hook's script; nothing outside of one.
+pub fn hook_variables() -> HookVariables {
+    HookVariables {
+        folder: folder("ANYHOOK_HOOK_DIR"),
+        project: folder("ANYHOOK_PROJECT_DIR"),
+        host: variable("ANYHOOK_HOST").filter(|host| !host.is_empty()),
+    }
 }
 
 /// Returns the address of the desktop's bus, as the session gives it.

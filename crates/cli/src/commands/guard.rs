@@ -1,18 +1,27 @@
 //! `anyhook guard`: guards that hooks are built from.
 
 mod mcp;
+mod pack;
 #[cfg(feature = "workflow")]
 mod workflow;
 
+use std::io::{self, Read};
 use std::time::Duration;
 
+use anyhook_guards::Guard;
 use clap::{Args, Subcommand};
+
+use serde_json::Value;
 
 use super::CommandResult;
 use super::pipeline::wait::limit;
 #[cfg(not(feature = "workflow"))]
 use super::without_workflow::guard as workflow;
 use crate::environment::Environment;
+use crate::progress::say_that_we_read;
+
+/// The same limit as on the hook path.
+const EVENT_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// Check an event on standard input: exit 0 to allow it, 2 to block it
 #[derive(Args)]
@@ -45,11 +54,43 @@ enum GuardCommand {
         #[arg(long, value_name = "TIME", value_parser = limit)]
         wait: Option<Duration>,
     },
+    /// Find secrets in writes, commands, prompts and outputs (pack `secrets`)
+    ///
+    /// Options are in `metadata.options` of the hook's HOOK.md; by hand, there are the defaults.
+    #[command(
+        after_help = "Example: echo '{\"event_type\": \"before_agent\", \"prompt\": \"hello\"}' | anyhook guard secrets"
+    )]
+    Secrets,
+    /// Make a checkpoint before a call that may change files (pack `checkpoint`)
+    ///
+    /// `anyhook undo` brings it back.
+    #[command(
+        after_help = "Example: echo '{\"event_type\": \"before_tool\", \"tool_name\": \"Shell\", \"tool_input\": {\"command\": \"make\"}}' | anyhook guard checkpoint"
+    )]
+    Checkpoint,
 }
 
 pub fn run(arguments: &GuardArgs, environment: &Environment) -> CommandResult {
     match arguments.command {
         GuardCommand::Mcp => Ok(mcp::run()),
         GuardCommand::Workflow { wait } => workflow::run(wait, environment),
+        GuardCommand::Secrets => pack::run(Guard::Secrets, environment),
+        GuardCommand::Checkpoint => pack::run(Guard::Checkpoint, environment),
     }
+}
+
+/// Reads the event on standard input.
+fn read_event() -> Result<Value, String> {
+    say_that_we_read("the event");
+    let mut event = Vec::new();
+    io::stdin()
+        .lock()
+        .take(EVENT_LIMIT + 1)
+        .read_to_end(&mut event)
+        .map_err(|error| format!("the event cannot be read: {error}"))?;
+    if event.len() as u64 > EVENT_LIMIT {
+        return Err(format!("the event is larger than {} MB", EVENT_LIMIT / 1024 / 1024));
+    }
+    serde_json::from_slice(&event)
+        .map_err(|error| format!("the event cannot be read as JSON: {error}"))
 }

@@ -36,12 +36,16 @@ pub const RULES: &[(&str, Rule)] = &[
     ("packs", Rule::Anyone),
     ("guard mcp", Rule::Anyone),
     ("guard workflow", Rule::Anyone),
+    ("guard secrets", Rule::Anyone),
+    ("guard checkpoint", Rule::Anyone),
     ("trust", Rule::Unless("show")),
     ("untrust", Rule::Person),
     ("reload", Rule::Person),
     // Registering the same hooks again does no harm.
     ("install", Rule::Itself),
     ("uninstall", Rule::Unless("dry_run")),
+    // It overwrites work; listing and trying do not.
+    ("undo", Rule::Itself),
     ("hosts", Rule::Anyone),
     ("doctor", Rule::Anyone),
     ("log", Rule::Anyone),
