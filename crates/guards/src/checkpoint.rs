@@ -8,7 +8,7 @@
 //! A restore writes only files that differ between a new snapshot and the checkpoint. What neither
 //! contains, such as an ignored file, is therefore never touched.
 
-mod git;
+pub(crate) mod git;
 mod reads_only;
 
 use std::collections::BTreeSet;
@@ -282,8 +282,8 @@ impl Repository {
             let name = format!("{folder}/{}", number.next()?);
             self.git.output(&["update-ref", &name, &commit, &none]).is_ok().then_some(name)
         });
-        let name =
-            name.ok_or_else(|| GuardError::Git(format!("no ref below `{folder}` can be written")))?;
+        let name = name
+            .ok_or_else(|| GuardError::Failed(format!("no ref below `{folder}` can be written")))?;
         let (tree, before) = (tree.to_owned(), before.to_owned());
         Ok(Checkpoint { commit, tree, name, at, before, largest })
     }
@@ -293,13 +293,13 @@ impl Repository {
     pub fn plan_undo(&self, id: Option<&str>) -> Result<UndoPlan, GuardError> {
         let known = self.checkpoints()?;
         if known.is_empty() {
-            return Err(GuardError::Git(format!("`{}` has no checkpoints", self.top.display())));
+            return Err(GuardError::Failed(format!("`{}` has no checkpoints", self.top.display())));
         }
         let Some(id) = id else {
             let current = self.snapshot()?;
             let differs = known.into_iter().find(|one| one.tree != current);
             let differs = differs.ok_or_else(|| {
-                GuardError::Git(
+                GuardError::Failed(
                     "nothing to undo: all checkpoints equal the working tree".to_owned(),
                 )
             })?;
@@ -309,8 +309,10 @@ impl Repository {
         match (found.next(), found.find(|_| true)) {
             (Some(one), None) => self.plan(one),
             (Some(one), Some(other)) if one.commit == other.commit => self.plan(one),
-            (Some(_), Some(_)) => Err(GuardError::Git(format!("`{id}` means several checkpoints"))),
-            (None, _) => Err(GuardError::Git(format!("there is no checkpoint `{id}`"))),
+            (Some(_), Some(_)) => {
+                Err(GuardError::Failed(format!("`{id}` means several checkpoints")))
+            }
+            (None, _) => Err(GuardError::Failed(format!("there is no checkpoint `{id}`"))),
         }
     }
 

@@ -34,9 +34,9 @@ pub enum GuardError {
         /// Why not.
         error: io::Error,
     },
-    /// Git says no.
+    /// Something else was tried and failed.
     #[error("{0}")]
-    Git(String),
+    Failed(String),
 }
 
 impl GuardError {

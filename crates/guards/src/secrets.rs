@@ -202,12 +202,7 @@ mod tests {
     const TOKEN: &str = concat!("gh", "p_ibhJpfLfyY8ySQb5NNSa1oOTu7RgaWePU0s8");
 
     fn place(project: &std::path::Path) -> Place {
-        Place {
-            project: project.to_owned(),
-            state: None,
-            host: "agent-hooks".to_owned(),
-            now: jiff::Timestamp::UNIX_EPOCH,
-        }
+        Place { project: project.to_owned(), ..Place::of_tests("/p") }
     }
 
     fn answer(event: Value, options: &Value) -> Answer {

@@ -81,7 +81,7 @@ impl Git {
         }
         let why = String::from_utf8_lossy(&err).trim().to_owned();
         let why = why.lines().next().unwrap_or("it failed").to_owned();
-        Err(GuardError::Git(format!("git {}: {why}", arguments.first().unwrap_or(&""))))
+        Err(GuardError::Failed(format!("git {}: {why}", arguments.first().unwrap_or(&""))))
     }
 
     /// Runs git and returns the path that it prints.
@@ -89,7 +89,7 @@ impl Git {
         let told = self.output(arguments)?;
         let told = told.strip_suffix(b"\n").unwrap_or(&told);
         if told.is_empty() {
-            return Err(GuardError::Git("the repository has no working tree".to_owned()));
+            return Err(GuardError::Failed("the repository has no working tree".to_owned()));
         }
         Ok(path_of(told))
     }
@@ -134,7 +134,11 @@ pub fn parts(output: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Returns an output that is one word.
 pub fn lines(output: &[u8]) -> Result<String, GuardError> {
     let text = String::from_utf8_lossy(output).trim().to_owned();
-    if text.is_empty() { Err(GuardError::Git("git printed nothing".to_owned())) } else { Ok(text) }
+    if text.is_empty() {
+        Err(GuardError::Failed("git printed nothing".to_owned()))
+    } else {
+        Ok(text)
+    }
 }
 
 /// Returns bytes as a path.

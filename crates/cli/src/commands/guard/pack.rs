@@ -23,6 +23,7 @@ pub fn run(guard: Guard, environment: &Environment) -> CommandResult {
         state: environment.places.state.clone(),
         host: hook.host.unwrap_or_else(|| "agent-hooks".to_owned()),
         now: now(),
+        usage: environment::session_usage,
     };
     tell(&decide(guard, &event, &options, &place)?)
 }
