@@ -157,7 +157,7 @@ impl From<GuardError> for CommandError {
                 .hint("fix `metadata.options` in the hook's HOOK.md; its text lists the options"),
             GuardError::File { .. } => Self::problem(message).hint(RIGHTS_OR_SPACE),
             GuardError::NoState => Self::problem(message).hint("set HOME"),
-            GuardError::Program { .. } | GuardError::Git(_) => Self::problem(message),
+            GuardError::Program { .. } | GuardError::Failed(_) => Self::problem(message),
         }
     }
 }

@@ -68,14 +68,96 @@ enum GuardCommand {
         after_help = "Example: echo '{\"event_type\": \"before_tool\", \"tool_name\": \"Shell\", \"tool_input\": {\"command\": \"make\"}}' | anyhook guard checkpoint"
     )]
     Checkpoint,
+    /// Run the tests before the agent stops, if files changed (pack `tests-before-stop`)
+    ///
+    /// Options are in `metadata.options` of the hook's HOOK.md; by hand, there are the defaults.
+    #[command(
+        after_help = "Example: echo '{\"event_type\": \"before_stop\"}' | anyhook guard tests-before-stop"
+    )]
+    TestsBeforeStop,
+    /// Format a file that was written (pack `format-on-write`)
+    ///
+    /// Options are in `metadata.options` of the hook's HOOK.md; by hand, there are the defaults.
+    #[command(
+        after_help = "Example: echo '{\"event_type\": \"after_tool\", \"tool_name\": \"WriteFile\", \"tool_input\": {\"path\": \"a.rs\"}}' | anyhook guard format-on-write"
+    )]
+    FormatOnWrite,
+    /// Check a file that was written (pack `lint-on-write`)
+    ///
+    /// Options are in `metadata.options` of the hook's HOOK.md; by hand, there are the defaults.
+    #[command(
+        after_help = "Example: echo '{\"event_type\": \"after_tool\", \"tool_name\": \"WriteFile\", \"tool_input\": {\"path\": \"a.py\"}}' | anyhook guard lint-on-write"
+    )]
+    LintOnWrite,
+    /// Limit the calls per minute, session and day (pack `rate-limit`)
+    ///
+    /// Options are in `metadata.options` of the hook's HOOK.md; by hand, there are the defaults.
+    #[command(
+        after_help = "Example: echo '{\"event_type\": \"before_tool\", \"tool_name\": \"Shell\"}' | anyhook guard rate-limit"
+    )]
+    RateLimit,
+    /// Limit calls, time, tokens and cost (pack `budget`)
+    ///
+    /// Options are in `metadata.options` of the hook's HOOK.md; by hand, there are the defaults.
+    #[command(
+        after_help = "Example: echo '{\"event_type\": \"before_tool\", \"tool_name\": \"Shell\"}' | anyhook guard budget"
+    )]
+    Budget,
+    /// Tell a new session about branch, changes and tasks (pack `context-on-start`)
+    ///
+    /// Options are in `metadata.options` of the hook's HOOK.md; by hand, there are the defaults.
+    #[command(
+        after_help = "Example: echo '{\"event_type\": \"session_start\"}' | anyhook guard context-on-start"
+    )]
+    ContextOnStart,
+    /// Tell a person that an agent waits (pack `notify-when-waiting`)
+    ///
+    /// Options are in `metadata.options` of the hook's HOOK.md; by hand, there are the defaults.
+    #[command(
+        after_help = "Example: echo '{\"event_type\": \"notification\", \"message\": \"done\"}' | anyhook guard notify-when-waiting"
+    )]
+    NotifyWhenWaiting,
+    /// Write a line for each prompt, tool call and stop (pack `session-log`)
+    ///
+    /// Options are in `metadata.options` of the hook's HOOK.md; by hand, there are the defaults.
+    #[command(
+        after_help = "Example: echo '{\"event_type\": \"before_agent\", \"prompt\": \"hello\"}' | anyhook guard session-log"
+    )]
+    SessionLog,
+    /// Find personal data in writes, commands, prompts and outputs (pack `pii`)
+    ///
+    /// Options are in `metadata.options` of the hook's HOOK.md; by hand, there are the defaults.
+    #[command(
+        after_help = "Example: echo '{\"event_type\": \"before_agent\", \"prompt\": \"hello\"}' | anyhook guard pii"
+    )]
+    Pii,
+}
+
+impl GuardCommand {
+    /// Returns the guard of a pack.
+    fn of_pack(&self) -> Option<Guard> {
+        Some(match self {
+            Self::Mcp | Self::Workflow { .. } => return None,
+            Self::Secrets => Guard::Secrets,
+            Self::Checkpoint => Guard::Checkpoint,
+            Self::TestsBeforeStop => Guard::TestsBeforeStop,
+            Self::FormatOnWrite => Guard::FormatOnWrite,
+            Self::LintOnWrite => Guard::LintOnWrite,
+            Self::RateLimit => Guard::RateLimit,
+            Self::Budget => Guard::Budget,
+            Self::ContextOnStart => Guard::ContextOnStart,
+            Self::NotifyWhenWaiting => Guard::NotifyWhenWaiting,
+            Self::SessionLog => Guard::SessionLog,
+            Self::Pii => Guard::Pii,
+        })
+    }
 }
 
 pub fn run(arguments: &GuardArgs, environment: &Environment) -> CommandResult {
-    match arguments.command {
-        GuardCommand::Mcp => Ok(mcp::run()),
-        GuardCommand::Workflow { wait } => workflow::run(wait, environment),
-        GuardCommand::Secrets => pack::run(Guard::Secrets, environment),
-        GuardCommand::Checkpoint => pack::run(Guard::Checkpoint, environment),
+    match (&arguments.command, arguments.command.of_pack()) {
+        (GuardCommand::Workflow { wait }, _) => workflow::run(*wait, environment),
+        (_, Some(guard)) => pack::run(guard, environment),
+        (_, None) => Ok(mcp::run()),
     }
 }
 
