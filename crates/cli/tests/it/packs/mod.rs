@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::environment;
 
 mod checkpoint;
+mod quality;
 mod secrets;
 
 /// An environment with packs installed at the user level.
