@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::environment;
 
 mod checkpoint;
+mod limits;
 mod quality;
 mod secrets;
 
