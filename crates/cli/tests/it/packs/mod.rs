@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::environment;
 
+mod background;
 mod checkpoint;
 mod limits;
 mod quality;
