@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn wrong_options_are_named() {
         for (options, expected) in [
-            (json!({"alow": []}), "unknown field `alow`, expected `allow` or `action`"),
+            (json!({"permit": []}), "unknown field `permit`, expected `allow` or `action`"),
             (json!({"action": "maybe"}), "unknown variant `maybe`, expected `deny` or `ask`"),
             (json!({"allow": ["("]}), "`(` is not a regular expression: error: unclosed group"),
             (json!([]), "it must be a mapping"),

@@ -115,21 +115,37 @@ impl Detector {
         Regex::new(expression).ok().map(|expression| Self { name, expression, is_real })
     }
 
-    fn find<'text>(&'text self, text: &'text str) -> impl Iterator<Item = Finding> + 'text {
-        let is_alone = |range: &Range<usize>| {
-            let before = text[..range.start].chars().next_back();
-            let after = text[range.end..].chars().next();
-            let is_part = |letter: Option<char>| {
-                letter.is_some_and(|one| one.is_alphanumeric() || one == '_')
+    fn find(&self, text: &str) -> Vec<Finding> {
+        let (mut found, mut at) = (Vec::new(), 0);
+        while let Some(one) = self.expression.find_at(text, at) {
+            let real = shorter(one.as_str()).map(|end| one.start()..one.start() + end);
+            let real = real.into_iter().find(|range| self.is_found(text, range));
+            at = match &real {
+                Some(range) => range.end,
+                None => one.start() + text[one.start()..].chars().next().map_or(1, char::len_utf8),
             };
-            let is_number = self.name != "e-mail-address";
-            let goes_on = is_number && is_in_number(before, after, text, range);
-            !(is_part(before) || is_part(after) || goes_on)
-        };
-        let found = self.expression.find_iter(text).filter(move |one| is_alone(&one.range()));
-        let real = found.filter(|one| (self.is_real)(one.as_str()));
-        real.map(|one| Finding { range: one.range(), kind: self.name })
+            found.extend(real.map(|range| Finding { range, kind: self.name }));
+        }
+        found
     }
+
+    /// Returns whether a range is what is looked for, and not a part of something else.
+    fn is_found(&self, text: &str, range: &Range<usize>) -> bool {
+        let before = text[..range.start].chars().next_back();
+        let after = text[range.end..].chars().next();
+        let is_part =
+            |letter: Option<char>| letter.is_some_and(|one| one.is_alphanumeric() || one == '_');
+        let is_number = self.name != "e-mail-address";
+        let goes_on = is_number && is_in_number(before, after, text, range);
+        !(is_part(before) || is_part(after) || goes_on) && (self.is_real)(&text[range.clone()])
+    }
+}
+
+/// Returns where a match may end: with all of its groups, or without the last ones, which may be
+/// another number.
+fn shorter(found: &str) -> impl Iterator<Item = usize> {
+    let ends = found.char_indices().rev().filter(|(_, letter)| matches!(letter, ' ' | '-'));
+    std::iter::once(found.len()).chain(ends.map(|(end, _)| end))
 }
 
 /// Returns whether a number goes on: as a version, a decimal number or a longer row of digits.
@@ -285,6 +301,7 @@ mod tests {
             ("call +44 (0)20 7946 0958 now", "phone-number"),
             ("(415) 867-5309", "phone-number"),
             ("card 4539 5787 6362 1486", "card-number"),
+            ("4539 5787 6362 1486 123", "card-number"),
             ("card=371449635398431;", "card-number"),
             ("DE75 5121 0800 1245 1261 99", "iban"),
             ("IBAN:NL02ABNA0123456789", "iban"),
@@ -296,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_and_look_alikes_are_not() {
+    fn examples_and_what_only_looks_alike_are_not() {
         for text in [
             "ann@example.com bob@mail.example.org x@corp.test",
             "12345+user@users.noreply.github.com noreply@github.com",

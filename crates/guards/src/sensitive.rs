@@ -306,3 +306,73 @@ pub fn reason(answer: &Answer) -> &str {
         None => "",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{Guard, decide};
+
+    /// Texts made of what is looked for, and of what surrounds it.
+    fn fragments() -> impl Strategy<Value = String> {
+        const PARTS: [&str; 19] = [
+            "postgres://app:k3J9x0Qz71@db.internal/app",
+            "API_KEY=9fK2mQx7Lw3Zr8Tn5Vb1",
+            "password: \"u7!Kq2#Zp9@Wm4^Xe6\"",
+            "jane.doe@gmail.com",
+            "4539 5787 6362 1486",
+            "DE75 5121 0800 1245 1261 99",
+            "+49 170 3928471",
+            "536-90-4399",
+            "203.12.34.56",
+            "[redacted ",
+            "\n",
+            " ",
+            "\"",
+            "=",
+            "-",
+            ".",
+            "@",
+            "é",
+            "7",
+        ];
+        let part = prop_oneof![4 => prop::sample::select(&PARTS[..]).prop_map(str::to_owned), 1 => ".{0,6}"];
+        prop::collection::vec(part, 0..10).prop_map(|parts| parts.join(" "))
+    }
+
+    fn call(guard: Guard, text: &str, options: &Value) -> Answer {
+        let event = json!({"event_type": "before_tool", "tool_name": "Shell", "tool_input": {"command": text}});
+        decide(guard, &Event::new(event), options, &Place::of_tests("/p")).unwrap()
+    }
+
+    proptest! {
+        // Each call compiles its expressions.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn what_is_masked_has_no_finding(text in fragments()) {
+            for (guard, options) in [
+                (Guard::Secrets, json!({"calls": "mask"})),
+                (Guard::Pii, json!({"action": "mask", "kinds": ["email", "phone", "card", "iban", "ssn", "ip"]})),
+            ] {
+                let masked = call(guard, &text, &options).modified_input;
+                if let Some(masked) = masked.get("command").and_then(Value::as_str) {
+                    let again = call(guard, masked, &options);
+                    prop_assert!(again.modified_input.is_empty(), "{text:?}\n{masked:?}\n{again:?}");
+                }
+            }
+        }
+
+        #[test]
+        fn a_reason_never_has_the_value(text in fragments()) {
+            for guard in [Guard::Secrets, Guard::Pii] {
+                let answer = call(guard, &text, &Value::Null);
+                for value in ["k3J9x0Qz71", "9fK2mQx7Lw3Zr8Tn5Vb1", "jane.doe", "5787", "536-90"] {
+                    prop_assert!(!reason(&answer).contains(value));
+                }
+            }
+        }
+    }
+}
