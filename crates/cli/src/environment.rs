@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use anyhook_daemon::caller::{CallingAgent, RecognitionMethod};
-use anyhook_daemon::{launch, notice};
+use anyhook_daemon::{launch, notice, usage};
 use anyhook_engine::Places;
 use anyhook_engine::run::environment::{Inherits, recorded_path};
 use anyhook_hosts::log::LogRoots;
 use anyhook_hosts::{folder_variables, recognition};
+use anyhook_model::daemon::Usage;
 use jiff::tz::TimeZone;
 
 pub use anyhook_hook::environment::{Environment, folder, running_program};
@@ -43,6 +44,36 @@ const LEFT_OUT: [&str; 11] = [
 /// Returns a variable that a person's file names; one that is not valid Unicode does not count.
 pub fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
+}
+
+/// What the engine tells a hook's script.
+pub struct HookVariables {
+    pub folder: Option<PathBuf>,
+    pub project: Option<PathBuf>,
+    pub host: Option<String>,
+}
+
+/// Returns what the engine tells a hook's script; nothing outside of one.
+pub fn hook_variables() -> HookVariables {
+    HookVariables {
+        folder: folder("ANYHOOK_HOOK_DIR"),
+        project: folder("ANYHOOK_PROJECT_DIR"),
+        host: variable("ANYHOOK_HOST").filter(|host| !host.is_empty()),
+    }
+}
+
+/// Returns what a session has used, from its transcript or from its host's database.
+pub fn session_usage(host: &str, transcript: Option<&Path>, session: &str) -> Option<Usage> {
+    if let Some(transcript) = transcript {
+        return usage::of_log(host, transcript, Some(session));
+    }
+    let roots = log_homes(&Environment::read().places)?;
+    let places = anyhook_hosts::find(host)?.log_places(&roots);
+    let database = places.iter().find(|place| place.database().is_some())?;
+    // The stable version's: others have something in the place of the star.
+    let names = database.names.iter().map(|name| name.replace('*', ""));
+    let path = names.fold(database.folder.clone(), |path, name| path.join(name));
+    usage::of_log(host, &path, Some(session))
 }
 
 /// Returns the address of the desktop's bus, as the session gives it.

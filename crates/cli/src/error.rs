@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use anyhook_engine::problem::nearest;
 use anyhook_engine::trust::TrustError;
+use anyhook_guards::GuardError;
 use anyhook_hosts::wiring::SettingsError;
 use anyhook_model::exit_code;
 use anyhook_replay::ReplayError;
@@ -146,6 +147,19 @@ impl From<SettingsError> for CommandError {
             }
         };
         Self::problem(error.to_string()).hint(hint)
+    }
+}
+
+impl From<GuardError> for CommandError {
+    fn from(error: GuardError) -> Self {
+        let message = error.to_string();
+        match error {
+            GuardError::Options(_) => Self::input(message)
+                .hint("fix `metadata.options` in the hook's HOOK.md; its text lists the options"),
+            GuardError::File { .. } => Self::problem(message).hint(RIGHTS_OR_SPACE),
+            GuardError::NoState => Self::problem(message).hint("set HOME"),
+            GuardError::Program { .. } | GuardError::Failed(_) => Self::problem(message),
+        }
     }
 }
 

@@ -27,10 +27,16 @@ const TRANSCRIPT_LIMIT: u64 = 1024 * 1024 * 1024;
 
 /// Returns the usage in an agent's transcript; `None` if there is none, or it contains none.
 pub fn of_agent(agent: &AgentView) -> Option<Usage> {
-    let (host, log) = (agent.host.as_deref()?, Path::new(agent.log.as_deref()?));
+    let log = Path::new(agent.log.as_deref()?);
+    of_log(agent.host.as_deref()?, log, agent.session.as_deref())
+}
+
+/// Returns the usage in a host's transcript, or in its database for a session; `None` if there is
+/// none, or it contains none.
+pub fn of_log(host: &str, log: &Path, session: Option<&str>) -> Option<Usage> {
     let places = anyhook_hosts::find(host)?.log_places(&LogRoots::default());
     if let Some(queries) = places.iter().find_map(LogLocation::database) {
-        return of_session(queries, log, agent.session.as_deref()?);
+        return of_session(queries, log, session?);
     }
     let mut tally = UsageTally::of_host(host)?;
     let file = File::open(log).ok()?;

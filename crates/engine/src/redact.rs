@@ -42,12 +42,29 @@ pub struct Redacted {
 /// Returns the text with its secrets replaced by `[redacted KIND]`, or `None` if there are none.
 pub fn redact(text: &str) -> Option<Redacted> {
     let mut scan = SecretScan { text, bytes: text.as_bytes(), ..SecretScan::default() };
-    scan.run();
+    scan.run(|_, _| {});
     if scan.kinds.is_empty() {
         return None;
     }
     scan.out.push_str(&text[scan.done..]);
     Some(Redacted { text: scan.out, kinds: scan.kinds })
+}
+
+/// A secret in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretPlace {
+    /// The range of the secret's bytes.
+    pub range: Range<usize>,
+    /// What it is.
+    pub kind: &'static str,
+}
+
+/// Returns where the secrets of a text are, in order.
+pub fn find(text: &str) -> Vec<SecretPlace> {
+    let mut scan = SecretScan { text, bytes: text.as_bytes(), ..SecretScan::default() };
+    let mut places = Vec::new();
+    scan.run(|range, kind| places.push(SecretPlace { range: range.clone(), kind }));
+    places
 }
 
 /// Returns the text without its secrets.
@@ -96,11 +113,12 @@ struct SecretScan<'a> {
 }
 
 impl SecretScan<'_> {
-    fn run(&mut self) {
+    fn run(&mut self, mut found: impl FnMut(&Range<usize>, &'static str)) {
         let mut at = 0;
         while let Some(lead) = self.lead(at) {
             if let Some((range, kind)) = self.secret(lead) {
                 at = range.end;
+                found(&range, kind);
                 self.replace(range, kind);
             } else {
                 at = lead + 1;

@@ -38,6 +38,8 @@ places! {
     failures => "failures/";
     /// Exists while a guard that blocks on failure is installed.
     guarded => "guarded/";
+    /// What guards of packs remember of each project.
+    guards => "guards/";
     /// The `PATH` that guards get.
     guard_path => "guard-path";
     /// What a person accepted for sessions that had already started.

@@ -23,7 +23,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Hooks",
         &[
             "demo", "new", "list", "check", "test", "run", "explain", "replay", "promote", "add",
-            "remove", "packs", "update", "trust", "untrust", "reload",
+            "remove", "packs", "update", "undo", "trust", "untrust", "reload",
         ],
     ),
     ("Agents", &["install", "uninstall", "hosts", "doctor", "agent", "decision"]),

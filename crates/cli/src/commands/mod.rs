@@ -38,6 +38,7 @@ mod stats;
 mod test;
 mod top;
 mod trust;
+mod undo;
 mod uninstall;
 mod untrust;
 mod update;
@@ -121,6 +122,7 @@ enum Command {
     Reload(reload::ReloadArgs),
     Install(install::InstallArgs),
     Uninstall(uninstall::UninstallArgs),
+    Undo(undo::UndoArgs),
     Hosts(hosts::HostsArgs),
     Doctor(doctor::DoctorArgs),
     Log(log::LogArgs),
@@ -379,6 +381,7 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Comma
         Command::Reload(arguments) => reload::run(&arguments, environment, out),
         Command::Install(arguments) => install::run(&arguments, environment, out),
         Command::Uninstall(arguments) => uninstall::run(&arguments, environment, out),
+        Command::Undo(arguments) => undo::run(&arguments, environment, out),
         Command::Hosts(arguments) => hosts::run(&arguments, environment, out),
         Command::Doctor(arguments) => doctor::run(&arguments, environment, out),
         Command::Log(arguments) => log::run(&arguments, environment, out),

@@ -46,6 +46,7 @@ mod in_process;
 mod mcp;
 mod namespace;
 mod notice;
+mod packs;
 mod pipelines;
 mod reference;
 mod session;

@@ -79,6 +79,19 @@ fn secrets_are_replaced_and_nothing_else() {
 }
 
 #[test]
+fn secrets_are_found_where_they_are_replaced() {
+    for (kind, text, clean) in secrets() {
+        let (mut told, mut done) = (String::new(), 0);
+        for place in find(&text) {
+            assert_eq!(place.kind, kind);
+            told += &format!("{}[redacted {kind}]", &text[done..place.range.start]);
+            done = place.range.end;
+        }
+        assert_eq!(told + &text[done..], clean);
+    }
+}
+
+#[test]
 fn what_is_no_secret_stays() {
     let mut wrong = Vec::new();
     for text in corpus().plain {

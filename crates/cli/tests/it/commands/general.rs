@@ -7,7 +7,7 @@ use anyhook_testkit::run;
 use crate::environment;
 
 /// Every command of this version.
-pub const COMMANDS: [&str; 40] = [
+pub const COMMANDS: [&str; 41] = [
     "demo",
     "hook",
     "serve",
@@ -27,6 +27,7 @@ pub const COMMANDS: [&str; 40] = [
     "reload",
     "install",
     "uninstall",
+    "undo",
     "hosts",
     "doctor",
     "log",

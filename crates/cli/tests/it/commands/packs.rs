@@ -62,6 +62,17 @@ fn change(path: &Path) {
     fs::write(path, text + "\nChanged.\n").unwrap();
 }
 
+/// Returns what `anyhook packs` says of the pack of these tests; there are others.
+fn listed(environment: &TestEnv) -> CommandRun {
+    let mut ran = environment.run(&["packs"]);
+    let start = ran.stdout.find("delivery-workflow  16 hooks").unwrap();
+    let rest = &ran.stdout[start..];
+    let end = rest.find("\n\n").map_or(rest.len(), |end| end + 1);
+    let hint = ran.stdout.lines().last().filter(|_| end < rest.len()).unwrap_or_default();
+    ran.stdout = format!("{}{hint}", &rest[..end]);
+    ran
+}
+
 fn kept(environment: &TestEnv) -> PathBuf {
     let mut entries: Vec<PathBuf> = fs::read_dir(environment.state().join("removed"))
         .unwrap()
@@ -74,7 +85,7 @@ fn kept(environment: &TestEnv) -> PathBuf {
 #[test]
 fn all() {
     let environment = environment();
-    assert_run!(environment, environment.run(&["packs"]), @"
+    assert_run!(environment, listed(&environment), @"
     exit code: 0
     ----- stdout -----
     delivery-workflow  16 hooks
@@ -101,24 +112,20 @@ fn one_that_is_not_there() {
     error: there is no pack `delivery-workflows`
     hint: did you mean `delivery-workflow`?
     ");
-    assert_run!(environment, environment.run(&["add", "pack/nope"]), @"
-    exit code: 65
-    ----- stderr -----
-    error: there is no pack `nope`
-    hint: available: delivery-workflow
-    ");
+    let ran = environment.run(&["add", "pack/nope"]);
+    assert_eq!(ran.code, 65);
+    assert!(ran.stderr.starts_with("error: there is no pack `nope`\nhint: available: "), "{ran:?}");
     assert_run!(environment, environment.run(&["add", "pack/delivry-workflow"]), @"
     exit code: 65
     ----- stderr -----
     error: there is no pack `delivry-workflow`
     hint: did you mean `delivery-workflow`?
     ");
-    assert_run!(environment, environment.run(&["remove", "pack/nope"]), @"
-    exit code: 65
-    ----- stderr -----
-    error: there is no pack `nope`
-    hint: available: delivery-workflow
-    ");
+    let ran = environment.run(&["remove", "pack/nope"]);
+    assert!(
+        ran.code == 65 && ran.stderr.starts_with("error: there is no pack `nope`\n"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -144,7 +151,7 @@ fn there_and_back() {
     let environment = with_agents(&[".claude", ".codex", ".gemini", ".config/opencode"]);
     assert_run!(environment, environment.run(&["add", PACK]));
     assert_eq!(files(&environment.user_hooks()), files(&of_repository().join("hooks")));
-    assert_run!(environment, environment.run(&["packs"]));
+    assert_run!(environment, listed(&environment));
     let list = environment.run(&["list", "--json"]).json();
     assert_eq!(list["hooks"].as_array().unwrap().len(), 16);
     assert_run!(environment, environment.run(&["check"]), @"
@@ -237,7 +244,7 @@ fn at_the_projects_level() {
     assert_eq!(environment.run(&arguments).code, 0, "not trusted yet");
     assert_eq!(environment.run(&["trust", "--all"]).code, 0);
     assert_eq!(environment.run(&arguments).code, 2);
-    assert_run!(environment, environment.run(&["packs"]), @"
+    assert_run!(environment, listed(&environment), @"
     exit code: 0
     ----- stdout -----
     delivery-workflow  16 hooks
@@ -306,7 +313,7 @@ fn a_part_is_there() {
     assert_eq!(environment.run(&["add", PACK]).code, 0);
     fs::remove_dir_all(environment.user_hooks().join("pre-mcp")).unwrap();
     fs::remove_file(environment.home().join(".claude/commands/context7.md")).unwrap();
-    assert_run!(environment, environment.run(&["packs"]), @"
+    assert_run!(environment, listed(&environment), @"
     exit code: 0
     ----- stdout -----
     delivery-workflow  16 hooks
@@ -409,7 +416,7 @@ fn what_was_changed_is_named_and_kept() {
     fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
     fs::remove_dir_all(environment.user_hooks().join("check-code-health")).unwrap();
     environment.user_hook("check-code-health", "trigger: before_tool", "exit 0");
-    assert_run!(environment, environment.run(&["packs"]), @"
+    assert_run!(environment, listed(&environment), @"
     exit code: 0
     ----- stdout -----
     delivery-workflow  16 hooks
@@ -593,7 +600,7 @@ fn as_json() {
     change(&hook_file(&environment, "pre-mcp"));
     let packs = environment.run(&["packs", "--json"]).json();
     let one = environment.run(&["packs", "delivery-workflow", "--json"]).json();
-    assert_eq!(packs, json!([one]));
+    assert!(packs.as_array().unwrap().contains(&one), "{packs}");
     assert_eq!(one["installed"][0]["changed"], json!(["pre-mcp"]));
     assert_eq!(one["hooks"][1]["name"], "pre-mcp");
 }

@@ -189,7 +189,9 @@ fn packs_keep_to_their_schema() {
     assert_valid(&environment, "packs", &environment.run(&["packs", "--json"]).json());
     assert_eq!(environment.run(&["add", "pack/delivery-workflow"]).code, 0);
     let packs = environment.run(&["packs", "--json"]).json();
-    assert_eq!(packs[0]["installed"][0]["level"], "user");
+    let is_added = |pack: &&Value| pack["name"] == "delivery-workflow";
+    let added = packs.as_array().unwrap().iter().find(is_added).unwrap();
+    assert_eq!(added["installed"][0]["level"], "user");
     assert_valid(&environment, "packs", &packs);
     assert!(!is_valid(&environment, "packs", &json!([{"name": "x"}])));
 }
