@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhook_setup::packs::{self, PackFiles};
 
-pub use anyhook_setup::packs::{PREFIX, Pack, PackCommand, PackHook, agents, apply, status};
+pub use anyhook_setup::packs::{PREFIX, Pack, agents, apply, status};
 
 use crate::error::CommandError;
 

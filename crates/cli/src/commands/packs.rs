@@ -1,17 +1,13 @@
 //! `anyhook packs`: lists packs of hooks, and where they are installed.
 
-use anyhook_engine::Level;
-use anyhook_hosts::AGENTS;
 use anyhook_model::exit_code;
-use anyhook_model::report::packs::{InstalledPack, ListedPack, PackedCommand, PackedHook};
-use anyhook_setup::hooks::hooks_folder;
+use anyhook_model::report::packs::ListedPack;
+use anyhook_setup::pack_report::listed;
 use clap::Args;
 
 use super::CommandResult;
-use crate::agents;
 use crate::environment::{Environment, shown};
-use crate::packs::status::{self, PackStatus};
-use crate::packs::{self, Pack, PackCommand, PackHook};
+use crate::packs;
 use crate::ui::{Cell, Out, Tone, counted};
 
 /// List the packs that come with anyhook, and where they are installed
@@ -123,56 +119,4 @@ fn show_installed(
         }
     }
     Ok(())
-}
-
-fn listed(pack: &Pack, environment: &Environment) -> ListedPack {
-    let hook = |hook: &PackHook| PackedHook {
-        name: hook.name().to_owned(),
-        triggers: hook.definition.triggers.iter().map(|trigger| trigger.kind.to_string()).collect(),
-        description: hook.definition.description.clone(),
-    };
-    let command = |command: &PackCommand| PackedCommand {
-        name: command.name.to_owned(),
-        argument: command.argument_hint.clone(),
-        description: command.description.clone(),
-    };
-    ListedPack {
-        name: pack.name.to_owned(),
-        description: pack.description.clone(),
-        hooks: pack.hooks.iter().map(hook).collect(),
-        commands: pack.commands.iter().map(command).collect(),
-        installed: [Level::User, Level::Project]
-            .into_iter()
-            .filter_map(|level| installed(pack, level, environment))
-            .collect(),
-    }
-}
-
-/// Returns which parts of a pack are at a level, if any.
-fn installed(pack: &Pack, level: Level, environment: &Environment) -> Option<InstalledPack> {
-    let folder = hooks_folder(level, environment).ok()?;
-    let hooks = status::hooks(pack, &folder);
-    let commands = match agents::scope(environment, level == Level::Project) {
-        Ok(scope) => status::commands(pack, &AGENTS, &scope),
-        Err(_) => Vec::new(),
-    };
-    let our_files = commands.iter().filter(|place| place.standing.is_ours());
-    let command_files: Vec<String> =
-        our_files.map(|place| place.file.path.to_string_lossy().into_owned()).collect();
-    if command_files.is_empty() && !hooks.iter().any(|place| place.standing.is_ours()) {
-        return None;
-    }
-    let missing = hooks.iter().filter(|place| !place.standing.is_ours());
-    let missing = missing.map(|place| place.hook.name().to_owned()).collect();
-    let changed = hooks.iter().filter(|place| place.standing == PackStatus::Changed);
-    let changed_hooks = changed.map(|place| place.hook.name().to_owned());
-    let changed = commands.iter().filter(|place| place.standing == PackStatus::Changed);
-    let changed_commands = changed.map(|place| place.file.path.to_string_lossy().into_owned());
-    Some(InstalledPack {
-        level: level.word().to_owned(),
-        folder: folder.to_string_lossy().into_owned(),
-        missing,
-        changed: changed_hooks.chain(changed_commands).collect(),
-        command_files,
-    })
 }

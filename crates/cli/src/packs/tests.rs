@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhook_engine::Level;
 use anyhook_engine::hook::Hook;
+use anyhook_setup::packs::PackHook;
 
 use super::*;
 

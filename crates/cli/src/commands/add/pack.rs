@@ -2,7 +2,7 @@
 
 use anyhook_hosts::HostSpec;
 use anyhook_model::exit_code;
-use anyhook_model::report::changes::{AddReport, PlacedCommand, PlacedHook};
+use anyhook_setup::pack_report::added;
 
 use super::{AddArgs, CommandResult};
 use crate::agents as machine;
@@ -31,7 +31,8 @@ pub fn run(
         journal("add", &CommandOutcome::InShadow(agent), environment);
     }
     if arguments.json {
-        let report = report(pack, &hooks, &commands, arguments, agent.is_some());
+        let is_project = arguments.level.project;
+        let report = added(pack, &hooks, &commands, is_project, agent.is_some());
         out.json(&report)?;
         return Ok(exit_code::OK);
     }
@@ -73,33 +74,6 @@ pub fn run(
         hint("to enforce one, have a person run: anyhook promote NAME")?;
     }
     Ok(exit_code::OK)
-}
-
-fn report(
-    pack: &Pack,
-    hooks: &[HookPlace<'_>],
-    commands: &[CommandPlace<'_>],
-    arguments: &AddArgs,
-    shadow: bool,
-) -> AddReport {
-    let added = hooks.iter().filter(|place| place.standing != PackStatus::Same);
-    let hook = |place: &HookPlace<'_>| PlacedHook {
-        name: place.hook.name().to_owned(),
-        folder: place.folder.to_string_lossy().into_owned(),
-    };
-    let new = commands.iter().filter(|place| place.standing != PackStatus::Same);
-    let command = |place: &CommandPlace<'_>| PlacedCommand {
-        agent: place.agent.id().to_owned(),
-        call: place.file.call.clone(),
-        path: place.file.path.to_string_lossy().into_owned(),
-    };
-    AddReport {
-        pack: Some(pack.name.to_owned()),
-        hooks: added.map(hook).collect(),
-        commands: new.map(command).collect(),
-        shadow,
-        needs_trust: arguments.level.project,
-    }
 }
 
 /// Prints how many hooks there are now, and how many there were before.

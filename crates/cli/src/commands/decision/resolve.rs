@@ -8,11 +8,12 @@ use anyhook_model::exit_code;
 use clap::Args;
 
 use super::filter::DecisionFilter;
-use super::{decisions, list, who};
+use super::{decisions, who};
 use crate::commands::CommandResult;
 use crate::daemon::connect;
 use crate::environment::Environment;
 use crate::error::CommandError;
+use crate::pages;
 use crate::ui::{Out, Tone, counted};
 
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
@@ -120,7 +121,7 @@ fn all(
     let question = format!("answer {} with `{choice}`", counted(meant.len(), "decision"));
     if !arguments.json || !arguments.yes {
         let mut shown = Out::stderr();
-        list::table(&meant, &mut shown)?;
+        pages::decisions::table(&meant, &mut shown)?;
         if !others.is_empty() {
             let left = counted(others.len(), "decision");
             let text = format!("skipped, no such option: {left}");

@@ -7,7 +7,7 @@ use anyhook_model::bus::{AgentReport, PipelineReport};
 use anyhook_model::daemon::PublishedEvent;
 use anyhook_model::{BusEvent, Record};
 
-use crate::ui::{Tone, first_line};
+use anyhook_terminal::{Tone, first_line};
 
 /// The description of a call, a question or a reason is cut to this width.
 const WIDTH: usize = 100;
