@@ -7,7 +7,7 @@ use anyhook_model::AgentState;
 use anyhook_model::daemon::AgentView;
 use anyhook_setup::shown;
 use anyhook_terminal::format::{age, thousands};
-use anyhook_terminal::states::agent_tone;
+use anyhook_terminal::states::{NEEDS_YOU, agent_tone};
 use anyhook_terminal::{Cell, Out, StyledLine, Tone, columns};
 use jiff::Timestamp;
 
@@ -21,11 +21,11 @@ pub fn table(agents: &[AgentView], now: Timestamp, places: &Places) -> Vec<Style
             .to_vec(),
     ];
     for agent in agents {
-        let state = agent.full_state();
+        let (tone, state) = state(agent);
         let project = agent.project.as_deref().or(agent.work_dir.as_deref()).unwrap_or("");
         rows.push(vec![
             Cell::new(Tone::Strong, agent.shown_name()),
-            Cell::new(agent_tone(state), state.to_string()),
+            Cell::new(tone, state),
             Cell::new(Tone::Plain, age(agent.since, now)),
             Cell::new(Tone::Plain, agent.source.name()),
             Cell::new(Tone::Plain, shown(project.as_ref(), places)),
@@ -35,15 +35,26 @@ pub fn table(agents: &[AgentView], now: Timestamp, places: &Places) -> Vec<Style
     columns(&rows)
 }
 
+/// Returns what an agent does, and its tone. One with an open decision needs a person, whatever it
+/// does meanwhile.
+fn state(agent: &AgentView) -> (Tone, String) {
+    match agent.full_state() {
+        state @ (AgentState::Working | AgentState::Idle) if agent.decision.is_some() => {
+            (Tone::Warn, format!("{state}, {NEEDS_YOU}"))
+        }
+        state => (agent_tone(state), state.to_string()),
+    }
+}
+
 /// Shows all that is known of an agent.
 pub fn show(agent: &AgentView, now: Timestamp, places: &Places, out: &mut Out) -> io::Result<()> {
-    let state = agent.full_state();
+    let (state_tone, state) = state(agent);
     let process = agent.process.as_ref().map(|process| process.pid.to_string());
     let path = |path: &Option<String>| path.as_ref().map(|path| shown(path.as_ref(), places));
     let since = format!("{} ({} ago)", agent.since, age(agent.since, now));
     let rows = [
         ("id", agent.name.is_some().then(|| agent.id.clone())),
-        ("state", Some(state.to_string())),
+        ("state", Some(state)),
         ("source", Some(agent.source.name().to_owned())),
         ("since", Some(since)),
         ("last seen", Some(format!("{} ago", age(agent.seen, now)))),
@@ -63,7 +74,7 @@ pub fn show(agent: &AgentView, now: Timestamp, places: &Places, out: &mut Out) -
     out.line(&[(Tone::Strong, agent.shown_name())])?;
     for (name, value) in rows {
         if let Some(value) = value {
-            let tone = if name == "state" { agent_tone(state) } else { Tone::Plain };
+            let tone = if name == "state" { state_tone } else { Tone::Plain };
             out.field(name, tone, &value)?;
         }
     }
@@ -79,9 +90,10 @@ pub fn is_same(one: &[AgentView], other: &[AgentView]) -> bool {
     one.iter().map(seen).eq(other.iter().map(seen))
 }
 
-/// Returns the place of a state in a list: what waits for a person comes first.
-pub fn rank(state: AgentState) -> u8 {
-    match state {
+/// Returns the place of an agent in a list: what waits for a person comes first.
+pub fn rank(agent: &AgentView) -> u8 {
+    match agent.full_state() {
+        state if agent.decision.is_some() && !state.is_over() => 0,
         AgentState::Prompting(_) => 0,
         AgentState::Failed(_) => 1,
         AgentState::Idle => 2,

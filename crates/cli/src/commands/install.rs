@@ -151,7 +151,7 @@ fn tell(
 ) -> std::io::Result<()> {
     let dry_run = arguments.dry_run;
     let done = match (agent.files.is_empty(), dry_run) {
-        (true, _) => "is installed already",
+        (true, _) => "already installed",
         (false, true) => "would be installed",
         (false, false) => "installed",
     };

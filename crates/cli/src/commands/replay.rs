@@ -159,7 +159,7 @@ fn hooks(arguments: &ReplayArgs, environment: &Environment) -> Result<Vec<Hook>,
     };
     if hooks.is_empty() {
         return Err(
-            CommandError::input("no hook to try").hint("pass --hook with a name or a folder")
+            CommandError::input("no hooks to try").hint("pass --hook with a name or a folder")
         );
     }
     for hook in &mut hooks {

@@ -165,7 +165,7 @@ fn tell(
     out: &mut Out,
 ) -> std::io::Result<()> {
     let (tone, words) = match (one.plan.edits.is_empty(), arguments.dry_run) {
-        (true, _) => (Tone::Dim, "  is not installed"),
+        (true, _) => (Tone::Dim, "  not installed"),
         (false, true) => (Tone::Good, "  would be uninstalled"),
         (false, false) => (Tone::Good, "  uninstalled"),
     };

@@ -73,7 +73,7 @@ impl ListArgs {
                     agent.host.as_deref().is_some_and(|host| wanted.matches(host))
                 })
         });
-        agents.sort_by_key(|agent| (pages::agents::rank(agent.full_state()), agent.since));
+        agents.sort_by_key(|agent| (pages::agents::rank(agent), agent.since));
         agents
     }
 }
