@@ -11,6 +11,7 @@ mod dist;
 mod features;
 mod fuzz;
 mod generate;
+mod install;
 mod new_host;
 mod package;
 mod process;
@@ -37,6 +38,8 @@ tasks:
                                         crates named (`engine` or `anyhook-engine`), or of all
   generate [--check]                    write the schemas and the reference pages, or compare them
   new-host NAME                         write the folder of a new agent, with its tests, and its line
+  install [ARGUMENTS]                   `cargo install` of both programs; arguments are passed on,
+                                        such as --root DIR
   bench [--runs N] [--profile P | --binary PATH] [--quick] [--json] [--check] [--write]
                                         what one hook call costs, against /bin/true and others,
                                         and the goals; with --check a missed one is a failure,
@@ -94,6 +97,7 @@ fn dispatch(arguments: &[String]) -> Result<TaskResult> {
         "check" => check::run(&Workspace::find()?, rest),
         "generate" => generate::run(&Workspace::find()?, rest),
         "new-host" => new_host::run(&Workspace::find()?, rest),
+        "install" => install::run(&Workspace::find()?, rest),
         "dist" => dist::run(&Workspace::find()?, rest),
         "layout" => dist::layout::run(&Workspace::find()?, rest),
         "bench" => bench::run(&Workspace::find()?, rest),

@@ -24,8 +24,9 @@ pub fn note_start() {
     STARTED.store(true, Ordering::Relaxed);
 }
 
-/// Returns the last downtime of the daemon, if it matters to a person who looks at states: this
-/// command ended it, or the daemon was killed and was gone for a while.
+/// Returns the last downtime of the daemon, if it matters to a person who looks at states: the
+/// daemon was killed, and was gone for a while unless this command started it again; or it was
+/// stopped, was gone for a while, and this command started it again.
 pub fn news(environment: &Environment) -> Option<Downtime> {
     news_and_words(environment).map(|(down, _)| down)
 }
@@ -40,28 +41,40 @@ pub fn tell(environment: &Environment) {
 fn news_and_words(environment: &Environment) -> Option<(Downtime, String)> {
     let (life, _) = folder(&environment.places).ok()?.read_life()?;
     let down = life.down?;
+    let is_long = is_long(&down);
+    let was_killed = down.cause == DownCause::Killed;
     if STARTED.load(Ordering::Relaxed) {
         let words = sentence(&down, "this command");
-        return Some((down, words));
+        return is_unexpected(&down).then_some((down, words));
     }
-    let is_news = down.cause == DownCause::Killed
-        && down.to.duration_since(down.from) >= SHORT
-        && now().duration_since(down.to) < LONG_AGO;
+    let is_news = was_killed && is_long && now().duration_since(down.to) < LONG_AGO;
     is_news.then(|| {
         let words = sentence(&down, who(life.started_by));
         (down, words)
     })
 }
 
+fn is_long(down: &Downtime) -> bool {
+    down.to.duration_since(down.from) >= SHORT
+}
+
+/// Returns whether a downtime is more than a stop that someone asked for, and a start soon after.
+pub fn is_unexpected(down: &Downtime) -> bool {
+    down.cause == DownCause::Killed || is_long(down)
+}
+
 fn sentence(down: &Downtime, who: &str) -> String {
     let (from, to) = (second(down.from), second(down.to));
-    let long = brief(down.to.duration_since(down.from));
+    let long = down.to.duration_since(down.from);
+    let long = if long.as_secs() < 1 { "a moment".to_owned() } else { brief(long) };
     let cause = match down.cause {
-        DownCause::Killed => "killed or crashed",
-        DownCause::Stopped => "stopped",
+        DownCause::Killed => "was killed or crashed",
+        DownCause::Stopped => "was stopped",
         DownCause::Ended => "exited cleanly",
     };
-    format!("the daemon was down from {from} to {to} ({long}; {cause}): restarted by {who}")
+    format!(
+        "the daemon was down for {long}, from {from} to {to}: it {cause}, and {who} restarted it"
+    )
 }
 
 /// Returns a downtime as a value in a table.
@@ -85,13 +98,13 @@ pub fn down_since(environment: &Environment) -> Option<String> {
     let folder = folder(&environment.places).ok()?;
     let (life, seen) = folder.read_life()?;
     let since = life.ended.unwrap_or(seen);
-    let cause = match life.ended {
-        None => "it was killed or crashed",
+    let how = match life.ended {
+        None => "it was killed or crashed, and was last seen",
         Some(_) if folder.is_stopped() => "it was stopped",
         Some(_) => "it exited cleanly",
     };
     let long = brief(now().duration_since(since));
-    Some(format!("it has been down since {} ({long}): {cause}", second(since)))
+    Some(format!("{how} at {}, {long} ago", second(since)))
 }
 
 /// Reports on standard error since when the daemon has not been running.
@@ -118,11 +131,11 @@ mod tests {
         };
         assert_eq!(
             sentence(&down(DownCause::Killed), "this command"),
-            "the daemon was down from 2026-11-17 10:00:00 to 2026-11-17 10:05:00 (4m; killed or crashed): restarted by this command"
+            "the daemon was down for 4m, from 2026-11-17 10:00:00 to 2026-11-17 10:05:00: it was killed or crashed, and this command restarted it"
         );
         assert_eq!(
             words(&down(DownCause::Stopped), StartedBy::Service),
-            "from 2026-11-17 10:00:00 to 2026-11-17 10:05:00 (4m; stopped): restarted by the service manager"
+            "for 4m, from 2026-11-17 10:00:00 to 2026-11-17 10:05:00: it was stopped, and the service manager restarted it"
         );
     }
 }

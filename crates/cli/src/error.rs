@@ -95,12 +95,26 @@ impl CommandError {
             let _ = stderr.gap();
         }
         // If not even that can be written, the exit code has to do.
-        let _ = stderr.line(&[(Tone::Bad, "error: "), (Tone::Plain, &self.message)]);
+        let _ = stderr
+            .line(&[(Tone::Bad, "error: "), (Tone::Plain, &without_error_numbers(&self.message))]);
         if let Some(hint) = &self.hint {
             let _ = stderr.line(&[(Tone::Hint, "hint: "), (Tone::Plain, hint)]);
         }
         ExitCode::from(self.code)
     }
+}
+
+/// Returns a message without the numbers of the system's errors: their words say it.
+fn without_error_numbers(message: &str) -> String {
+    let mut parts = message.split(" (os error ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.parse::<u32>().is_ok() => text.push_str(rest),
+            _ => text.extend([" (os error ", part]),
+        }
+    }
+    text
 }
 
 impl Display for CommandError {
@@ -259,5 +273,21 @@ impl CommandError {
     /// Returns whether there is nothing to print.
     pub fn is_silent(&self) -> bool {
         self.code == exit_code::OK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_errors_are_left_out_and_nothing_else() {
+        for (message, shown) in [
+            ("`a`: Not a directory (os error 20)", "`a`: Not a directory"),
+            ("no (os error 2), and no (os error 13): b", "no, and no: b"),
+            ("`a (os error b)`: (os error 2", "`a (os error b)`: (os error 2"),
+        ] {
+            assert_eq!(without_error_numbers(message), shown);
+        }
     }
 }

@@ -106,8 +106,10 @@ impl EventArgs {
                 | EventKind::PermissionRequest
         );
         if !is_of_tool {
-            return Err(CommandError::usage(format!("{option} has no meaning at {kind}"))
-                .hint(format!("it is for events of tools: anyhook run before_tool {option} …")));
+            return Err(CommandError::usage(format!(
+                "{option} only applies to tool events, and `{kind}` is not one"
+            ))
+            .hint(format!("anyhook run before_tool {option} …")));
         }
         Ok(Some(self.tool.as_deref().unwrap_or(usual)))
     }
@@ -127,7 +129,7 @@ impl EventArgs {
     fn payload_fields(&self) -> Result<Object, CommandError> {
         let Some(path) = &self.payload else { return Ok(Object::new()) };
         if path.as_os_str() == "-" {
-            say_that_we_read("the event's further fields");
+            say_that_we_read("additional event fields");
             let mut bytes = Vec::new();
             std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes)?;
             return object(&bytes, "standard input");

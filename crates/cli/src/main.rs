@@ -11,7 +11,6 @@ mod downtime;
 mod environment;
 mod error;
 mod event_args;
-mod event_messages;
 mod human_only;
 mod id_prefix;
 mod level;
@@ -22,7 +21,6 @@ mod paging;
 mod pattern;
 mod progress;
 mod runbooks;
-mod usage;
 #[cfg(feature = "workflow")]
 mod workflow;
 
@@ -35,7 +33,7 @@ use anyhook_daemon::task;
 use anyhook_engine::now;
 use anyhook_engine::run::detached;
 use anyhook_hook::{self as hook, daemon_start, panic_hook};
-use anyhook_replay::journal_replay;
+use anyhook_pages as pages;
 use anyhook_setup::{
     accept_changes, hooks as target, known_places, mcp_servers, passwd, settings as agents, shadow,
 };

@@ -10,6 +10,7 @@ use anyhook_model::approval_request::{
 use anyhook_model::bus::{AgentReport, AgentSignal};
 use anyhook_model::id_prefix::{PrefixMatch, find_by_prefix};
 use anyhook_model::json::shorten;
+use anyhook_model::nearest::nearest;
 use anyhook_model::{ApprovalRequest, BusEvent, RecordId, Resolution, StateSource};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -77,8 +78,17 @@ pub enum AnswerError {
     #[error("`{0}` matches several decisions: {1}")]
     Ambiguous(String, String),
     /// There is no such option.
-    #[error("decision {0} has no option `{1}`: {2}")]
-    NoSuchChoice(RecordId, String, String),
+    #[error("decision {id} has no option `{choice}`: {options}")]
+    NoSuchChoice {
+        /// The decision.
+        id: RecordId,
+        /// What was typed.
+        choice: String,
+        /// The options, listed.
+        options: String,
+        /// The option that was probably meant.
+        near: Option<String>,
+    },
     /// There are more or fewer answers than questions.
     #[error("decision {0} {1}, but got {2}")]
     WrongNumber(RecordId, String, usize),
@@ -412,7 +422,13 @@ fn option<'all>(options: &'all [Choice], choice: &str) -> Option<&'all Choice> {
 }
 
 fn no_such_choice(inquiry: &ApprovalRequest, choice: &str, options: &[Choice]) -> AnswerError {
-    AnswerError::NoSuchChoice(inquiry.id.clone(), choice.to_owned(), listed(options))
+    let near = nearest(choice, options.iter().map(|option| option.name.as_str()));
+    AnswerError::NoSuchChoice {
+        id: inquiry.id.clone(),
+        choice: choice.to_owned(),
+        options: listed(options),
+        near: near.map(str::to_owned),
+    }
 }
 
 /// Returns the resolution of a request that no one answered.

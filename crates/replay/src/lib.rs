@@ -9,6 +9,7 @@ pub mod cases;
 mod compare;
 pub mod isolate;
 pub mod journal_replay;
+pub mod page;
 mod sandbox_run;
 pub mod source;
 

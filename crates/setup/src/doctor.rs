@@ -93,7 +93,9 @@ pub fn look_at_state(environment: &Environment, ward: &mut SubjectFindings<'_>) 
     for copy in settings::program_copies(environment).unwrap_or_default() {
         if copy.replaces {
             let target = shown(&copy.target, &environment.places);
-            ward.note(format!("{target} is another build than this program: anyhook install"));
+            ward.note(format!(
+                "{target} is from a different build than this program: anyhook install"
+            ));
         }
     }
     if let Some(error) = index::trouble(&environment.places) {
@@ -207,12 +209,15 @@ pub fn look_at_journal(
     let mut alarms_told = Vec::new();
     let read = journal.reader_since(since).and_then(|mut reader| {
         reader.read_on(&mut |record| {
+            if record.at >= since {
+                // Every record, as `stats` counts them.
+                records += 1;
+            }
             if record.event.to_string().starts_with(COMMAND_EVENT) {
                 return;
             }
             if record.at >= since {
                 denials.take(&record);
-                records += 1;
                 alarms_told.extend(record.alarms.iter().map(|alarm| (record.at, alarm.clone())));
             }
             seen.insert(record.host, format!("{} at {}", record.event, second(record.at)));
@@ -318,7 +323,7 @@ pub fn look_at_agent(
             if !project {
                 ward.note(match settings::program(agent) {
                     Some(path) => format!(
-                        "is here ({}) and not installed: anyhook install {id}",
+                        "found ({}), but anyhook is not installed in it: anyhook install {id}",
                         shown(&path, &environment.places)
                     ),
                     None => "not found on this machine".to_owned(),
@@ -327,10 +332,10 @@ pub fn look_at_agent(
             continue;
         }
         if found.missing.is_empty() {
-            ward.good(format!("is installed in {place}"));
+            ward.good(format!("installed in {place}"));
         } else {
             ward.bad(
-                format!("is installed in {place}, but not at {}", found.missing.join(", ")),
+                format!("installed in {place}, but not at {}", found.missing.join(", ")),
                 &format!("anyhook install {id}"),
             );
         }
@@ -351,8 +356,8 @@ pub fn look_at_agent(
         if !found.outdated.is_empty() {
             ward.bad(
                 format!(
-                    "is called by an entry from an earlier version, in {place}, for {}: guards are not \
-                     asked if the program is killed or missing, or if a variable moves its folder",
+                    "has an entry from an earlier version in {place}, for {}: calls are not checked if \
+                     the program is killed or missing, or if a variable moves its folder",
                     found.outdated.join(", ")
                 ),
                 &format!("anyhook install {id}"),
@@ -381,7 +386,7 @@ fn look_at_program(program: &Path, id: &str, ward: &mut SubjectFindings<'_>) {
         ward.bad(
             format!(
                 "calls `{}`, but there is no `{PROGRAM}` next to it: background hooks fail, and \
-                 nobody can be asked for approval",
+                 calls cannot wait for your approval",
                 program.display()
             ),
             &install,

@@ -1,10 +1,12 @@
 //! Setup on a machine, for a user and a project: reads and writes it, without any output.
 //!
 //! - [`settings`] and [`install`]: agents' settings files, and the entries that call us;
+//!   [`install_report`], [`host_report`], [`pack_report`]: what is reported of them and of packs;
 //! - [`new_hook`]: the template of a hook; [`packs`]: installs and removes packs of hooks;
 //!   [`shadow`]: hooks in shadow mode; [`promote`]: switches them to enforce;
 //! - [`hooks`], [`runbooks`], [`mcp_servers`]: what applies to work in a folder, and whether it is
 //!   trusted; [`trust`]: what may be trusted, compared with what was trusted before;
+//!   [`trust_page`]: what a person sees of it;
 //!   [`runbook_report`]: a runbook's pipelines as they are reported;
 //! - [`workspaces`]: whether a pipeline's workspace can be created;
 //! - [`known_places`]: the folders of all that, whatever the caller's environment says;
@@ -15,10 +17,13 @@ pub mod accept_changes;
 pub mod doctor;
 mod error;
 pub mod hooks;
+pub mod host_report;
 pub mod install;
+pub mod install_report;
 pub mod known_places;
 pub mod mcp_servers;
 pub mod new_hook;
+pub mod pack_report;
 pub mod packs;
 pub mod passwd;
 pub mod promote;
@@ -28,6 +33,7 @@ pub mod service;
 pub mod settings;
 pub mod shadow;
 pub mod trust;
+pub mod trust_page;
 pub mod workspaces;
 
 use std::path::Path;

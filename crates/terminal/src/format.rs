@@ -37,6 +37,11 @@ pub fn span(microseconds: u64) -> String {
     }
 }
 
+/// Returns how long ago something was: `5s`, `3m`, `2h`, `4d`.
+pub fn age(since: Timestamp, now: Timestamp) -> String {
+    brief(now.duration_since(since))
+}
+
 /// Returns a duration in milliseconds, or in seconds from one second on; empty for zero.
 #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
 pub fn milliseconds(microseconds: u64) -> String {

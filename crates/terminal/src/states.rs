@@ -12,6 +12,9 @@ use crate::tone::Tone;
 /// The sign of a step that was not visited.
 pub const NOT_VISITED: &str = ".";
 
+/// What is added to the state of an agent that has an open decision.
+pub const NEEDS_YOU: &str = "needs you";
+
 /// Returns a verdict in a word; if no hook decided, what else hooks did.
 pub fn verdict_word(verdict: &Verdict) -> (Tone, &'static str) {
     match verdict.word() {

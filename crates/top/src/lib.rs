@@ -36,9 +36,11 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use anyhook_engine::journal::Journal;
-use anyhook_engine::now;
+use anyhook_engine::{Places, now};
 use anyhook_model::pipeline::PipelineView;
 use anyhook_model::{ApprovalRequest, Record};
+use anyhook_pages::pipeline;
+use anyhook_pages::record::{self, Trace};
 use anyhook_socket::DaemonFolder;
 use anyhook_terminal::StyledLine;
 use jiff::Timestamp;
@@ -74,30 +76,25 @@ pub struct Top {
     pub daemon: DaemonFolder,
     /// The person at the terminal, who makes decisions.
     pub person: String,
+    /// The folders, for paths as a person would write them.
+    pub places: Places,
     /// Whether there are colours.
     pub colours: bool,
 }
 
-/// Pages with all that is known of one thing, in lines; as other commands show it.
-pub trait Pages {
-    /// Returns all that is known of a record, with its related records, itself included.
-    fn record(&self, record: Record, family: Vec<Record>) -> Vec<StyledLine>;
-    /// Returns all that is known of a pipeline, and its approval request.
-    fn pipeline(&self, pipeline: &PipelineView, asks: Option<&ApprovalRequest>) -> Vec<StyledLine>;
-}
-
 impl Top {
     /// Shows what happens until the person quits.
-    pub fn run(self, pages: &dyn Pages) -> Result<(), NoTerminal> {
+    pub fn run(self) -> Result<(), NoTerminal> {
         let app = App::new(self.shown_path);
         let mut screen = Screen::open().map_err(NoTerminal)?;
         let (sender, news) = sync_channel(NEWS_WAITING);
+        let pages = Pages { journal: self.journal.clone(), places: self.places };
         let following = JournalFollower::start(self.journal, self.since, sender.clone());
         let link = DaemonLink::start(self.daemon, self.person, sender.clone());
         updates::keys(sender);
         let palette = Palette { colours: self.colours };
         // A terminal that cannot be written to is gone, and so is its user.
-        let _ = watch(app, &news, &link, pages, palette, &mut screen);
+        let _ = watch(app, &news, &link, &pages, palette, &mut screen);
         drop(screen);
         // Threads that send updates must not block on us.
         drop(news);
@@ -106,12 +103,28 @@ impl Top {
     }
 }
 
+/// What pages are made of.
+struct Pages {
+    journal: Journal,
+    places: Places,
+}
+
+impl Pages {
+    fn record(&self, record: Record, family: Vec<Record>) -> Vec<StyledLine> {
+        record::lines(&Trace::new(&self.journal, record, family))
+    }
+
+    fn pipeline(&self, shown: &PipelineView, asks: Option<&ApprovalRequest>) -> Vec<StyledLine> {
+        pipeline::lines(shown, asks, now(), &self.places)
+    }
+}
+
 /// Shows updates until the person quits.
 fn watch(
     mut app: App,
     news: &Receiver<Update>,
     link: &DaemonLink,
-    pages: &dyn Pages,
+    pages: &Pages,
     palette: Palette,
     screen: &mut Screen,
 ) -> io::Result<()> {
@@ -136,7 +149,7 @@ fn watch(
 }
 
 /// Applies an update.
-fn take(came: Update, app: &mut App, link: &DaemonLink, pages: &dyn Pages) -> KeyEffect {
+fn take(came: Update, app: &mut App, link: &DaemonLink, pages: &Pages) -> KeyEffect {
     match came {
         Update::Resized => {}
         Update::Records(records) => records.into_iter().for_each(|record| app.feed(record)),

@@ -3,7 +3,7 @@
 use anyhook_flow::agents::Agent;
 use anyhook_model::AgentState;
 use anyhook_model::daemon::AgentView;
-use anyhook_terminal::states::agent_tone;
+use anyhook_terminal::states::{NEEDS_YOU, agent_tone};
 use jiff::SignedDuration;
 
 use anyhook_terminal::Tone;
@@ -18,32 +18,40 @@ pub struct AgentActivity {
     pub state: AgentState,
     /// The tool it is running or asking about.
     tool: Option<String>,
+    /// Whether it has an open decision.
+    needs_person: bool,
 }
 
 impl Default for AgentActivity {
     /// An agent that sends events is working.
     fn default() -> Self {
-        Self { state: AgentState::Working, tool: None }
+        Self { state: AgentState::Working, tool: None, needs_person: false }
     }
 }
 
 impl From<&Agent> for AgentActivity {
     fn from(agent: &Agent) -> Self {
-        Self { state: agent.state, tool: agent.tool.clone() }
+        Self { state: agent.state, tool: agent.tool.clone(), needs_person: false }
     }
 }
 
 impl From<&AgentView> for AgentActivity {
     fn from(agent: &AgentView) -> Self {
-        Self { state: agent.full_state(), tool: agent.tool.clone() }
+        Self {
+            state: agent.full_state(),
+            tool: agent.tool.clone(),
+            needs_person: agent.decision.is_some(),
+        }
     }
 }
 
 impl AgentActivity {
     /// Returns the message for it, after this long without an event.
     pub fn words(&self, silent: SignedDuration) -> (Tone, String) {
+        let needs_person =
+            self.needs_person && matches!(self.state, AgentState::Working | AgentState::Idle);
         let words = match self.state {
-            AgentState::Working if silent >= SILENT_AFTER => {
+            AgentState::Working if !needs_person && silent >= SILENT_AFTER => {
                 return (Tone::Dim, "working (silent)".to_owned());
             }
             AgentState::Working => match &self.tool {
@@ -52,6 +60,9 @@ impl AgentActivity {
             },
             state => state.to_string(),
         };
+        if needs_person {
+            return (Tone::Warn, format!("{words}, {NEEDS_YOU}"));
+        }
         (agent_tone(self.state), words)
     }
 }
@@ -63,7 +74,7 @@ mod tests {
     use super::*;
 
     fn words(state: AgentState, tool: Option<&str>, silent: SignedDuration) -> String {
-        AgentActivity { state, tool: tool.map(str::to_owned) }.words(silent).1
+        AgentActivity { state, tool: tool.map(str::to_owned), needs_person: false }.words(silent).1
     }
 
     #[test]
@@ -82,6 +93,19 @@ mod tests {
             assert_eq!(words(state, Some("Shell"), SignedDuration::ZERO), expected);
         }
         assert_eq!(words(AgentState::Working, None, SignedDuration::ZERO), "working");
+    }
+
+    #[test]
+    fn an_open_decision_is_said_unless_the_state_says_it() {
+        let words = |state| {
+            let tool = Some("Shell".to_owned());
+            AgentActivity { state, tool, needs_person: true }.words(SILENT_AFTER)
+        };
+        assert_eq!(words(AgentState::Working), (Tone::Warn, "running Shell, needs you".to_owned()));
+        assert_eq!(words(AgentState::Idle), (Tone::Warn, "idle, needs you".to_owned()));
+        assert_eq!(words(AgentState::Exited).1, "exited");
+        let asks = AgentState::Prompting(PromptType::Permission);
+        assert_eq!(words(asks).1, "prompting (permission)");
     }
 
     #[test]

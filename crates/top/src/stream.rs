@@ -66,11 +66,14 @@ impl RecordStream {
         self.kept.is_empty()
     }
 
-    /// Returns the shown records, oldest first.
+    /// Returns the shown records, oldest first. A record is journaled when its hooks have answered,
+    /// so the journal has them in another order.
     pub fn shown(&self) -> Vec<&NumberedRecord> {
         let end = self.paused_at.unwrap_or(u64::MAX);
         let shown = |kept: &&NumberedRecord| kept.number < end && self.filter.takes(&kept.record);
-        self.kept.iter().filter(shown).collect()
+        let mut shown: Vec<&NumberedRecord> = self.kept.iter().filter(shown).collect();
+        shown.sort_by_key(|kept| kept.record.at);
+        shown
     }
 
     /// Returns the numbers of the shown records.
@@ -160,10 +163,21 @@ mod tests {
     }
 
     #[test]
+    fn records_are_shown_in_the_order_of_their_times() {
+        let mut stream = stream_of(3);
+        let mut slow = record("before_tool");
+        slow.at = later(1);
+        stream.feed(slow);
+        assert_eq!(stream.keys(), [0, 1, 3, 2]);
+        assert_eq!(stream.cursor.row(&stream.keys()), 3, "the newest is selected");
+    }
+
+    #[test]
     fn what_was_selected_comes_with_what_was_recorded_later() {
         let mut stream = stream_of(3);
         let mut aside = record("before_tool");
         aside.of = Some(RecordId::from_text("00000001"));
+        aside.at = later(3);
         stream.feed(aside);
         let keys = stream.keys();
         stream.cursor.go(CursorMove::Up, &keys);

@@ -16,6 +16,7 @@
 //! - [`project`]: the definition and the files of a project;
 //! - [`store`], [`transaction`]: the state file, which is authoritative, and every change of it;
 //! - [`submission`], [`validation`]: what an agent submits, and what is wrong with it;
+//! - [`board`]: how far a workflow is, for a terminal;
 //! - [`briefing`]: what an agent is given, as a text;
 //! - [`documentation`], [`opinion`]: help from MCP servers, found and waited for by
 //!   [`server_finder`];
@@ -45,6 +46,8 @@ pub mod vocabulary;
 #[cfg(test)]
 mod testing;
 
+#[cfg(feature = "project")]
+pub mod board;
 #[cfg(feature = "project")]
 pub mod briefing;
 #[cfg(feature = "project")]

@@ -3,6 +3,7 @@
 mod pack;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::definition::name_fault;
@@ -61,8 +62,12 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> Com
     }
     let named = environment.work_dir.join(&arguments.path);
     let source = std::fs::canonicalize(&named).map_err(|error| {
-        CommandError::input(format!("`{}`: {error}", arguments.path.display()))
-            .hint("pass the path of a hook's folder")
+        let shown = arguments.path.display();
+        let message = match error.kind() {
+            io::ErrorKind::NotFound => format!("`{shown}` does not exist"),
+            _ => format!("`{shown}` cannot be read: {error}"),
+        };
+        CommandError::input(message).hint("pass the path of a hook's folder")
     })?;
     let hook = Hook::load(&source, Level::User);
     if let Some(fault) = hook.fault() {

@@ -5,21 +5,18 @@ mod session;
 
 use anyhook_flow::names::NamedItem;
 use anyhook_model::daemon::{AgentView, Request, Response};
-use anyhook_model::{AgentState, exit_code};
-use anyhook_terminal::states::agent_tone;
+use anyhook_model::exit_code;
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
 
 use self::list::ListArgs;
 use super::CommandResult;
 use crate::daemon::{ask, connect};
 use crate::downtime;
-use crate::environment::{Environment, shown, user_name};
+use crate::environment::{Environment, user_name};
 use crate::error::CommandError;
-use crate::format::{brief, thousands};
 use crate::id_prefix::named;
+use crate::pages;
 use crate::ui::{Out, Tone};
-use crate::usage;
 
 /// Show what every agent is doing: working, idle, waiting at a prompt, failed, finished
 ///
@@ -121,44 +118,13 @@ fn show(
     out: &mut Out,
 ) -> CommandResult {
     let mut agent = find(agents, id)?.clone();
-    agent.usage = usage::of_agent(&agent);
+    agent.usage = anyhook_daemon::usage::of_agent(&agent);
     if json {
         out.json(&AgentView { daemon_down: downtime::news(environment), ..agent.clone() })?;
         return Ok(exit_code::OK);
     }
     downtime::tell(environment);
-    let now = anyhook_engine::now();
-    let state = agent.full_state();
-    let process = agent.process.as_ref().map(|process| process.pid.to_string());
-    let path =
-        |path: &Option<String>| path.as_ref().map(|path| shown(path.as_ref(), &environment.places));
-    let since = format!("{} ({} ago)", agent.since, age(agent.since, now));
-    let rows = [
-        ("id", agent.name.is_some().then(|| agent.id.clone())),
-        ("state", Some(state.to_string())),
-        ("source", Some(agent.source.name().to_owned())),
-        ("since", Some(since)),
-        ("last seen", Some(format!("{} ago", age(agent.seen, now)))),
-        ("decision", agent.decision.as_ref().map(ToString::to_string)),
-        ("pipeline", agent.pipeline.as_ref().map(ToString::to_string)),
-        ("host", agent.host.clone()),
-        ("session", agent.session.clone()),
-        ("process", process),
-        ("project", path(&agent.project)),
-        ("folder", path(&agent.work_dir)),
-        ("log", path(&agent.log)),
-        ("tool", agent.tool.clone()),
-        ("about", agent.about.clone()),
-        ("turns", agent.usage.and_then(|usage| usage.turns).map(thousands)),
-        ("tokens", agent.usage.and_then(usage::tokens)),
-    ];
-    out.line(&[(Tone::Strong, agent.shown_name())])?;
-    for (name, value) in rows {
-        if let Some(value) = value {
-            let tone = if name == "state" { agent_tone(state) } else { Tone::Plain };
-            out.field(name, tone, &value)?;
-        }
-    }
+    pages::agents::show(&agent, anyhook_engine::now(), &environment.places, out)?;
     Ok(exit_code::OK)
 }
 
@@ -192,34 +158,4 @@ fn rename(
         }
     }
     Ok(exit_code::OK)
-}
-
-fn rank(state: AgentState) -> u8 {
-    match state {
-        AgentState::Prompting(_) => 0,
-        AgentState::Failed(_) => 1,
-        AgentState::Idle => 2,
-        AgentState::Working => 3,
-        AgentState::Exited | AgentState::Gone => 4,
-    }
-}
-
-fn about(agent: &AgentView) -> String {
-    let decision = agent.decision.as_ref().map(|id| format!("decision {id}"));
-    let call = match (&agent.tool, &agent.about) {
-        (Some(tool), Some(about)) => format!("{tool}: {about}"),
-        (Some(text), None) | (None, Some(text)) => text.clone(),
-        (None, None) => String::new(),
-    };
-    let text = match decision {
-        Some(decision) if call.is_empty() => decision,
-        Some(decision) => format!("{decision}: {call}"),
-        None => call,
-    };
-    anyhook_model::json::shorten(text.lines().next().unwrap_or(""), 60)
-}
-
-/// Returns how long ago something was: `5s`, `3m`, `2h`, `4d`.
-pub fn age(since: Timestamp, now: Timestamp) -> String {
-    brief(now.duration_since(since))
 }

@@ -1,7 +1,7 @@
 //! `anyhook decision`: what waits for a person, and the person's answer.
 
 mod filter;
-pub mod list;
+mod list;
 mod resolve;
 
 use anyhook_flow::names::NamedItem;
@@ -190,14 +190,4 @@ fn known(decision: &DecisionView) -> NamedItem<'_> {
         also: Some(decision.inquiry.agent.as_str()).filter(|_| is_open),
         lives: is_open,
     }
-}
-
-fn what(decision: &DecisionView) -> String {
-    let inquiry = &decision.inquiry;
-    let text = match (&inquiry.tool, &inquiry.about) {
-        (Some(tool), Some(about)) => format!("{tool}: {about}"),
-        (_, Some(about)) => about.clone(),
-        _ => inquiry.question.clone(),
-    };
-    anyhook_model::json::shorten(text.lines().next().unwrap_or(""), 60)
 }

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use anyhook_engine::journal::Journal;
 use anyhook_engine::wait::try_poll_until;
 use anyhook_engine::{Engine, Places, now};
-use anyhook_model::{Caller, Host, OpenFormat, Record, exit_code};
+use anyhook_model::{Caller, Host, OpenFormat, Record, Verdict, exit_code};
+use anyhook_pages::records;
+use anyhook_pages::verdict::{show_runs, verdict_lines};
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::CommandResult;
-use super::log;
-use super::run::{show_runs, show_verdict};
-use crate::environment::Environment;
+use crate::environment::{Environment, line_width};
 use crate::error::CommandError;
 use crate::ui::{Cell, Out, Tone};
 
@@ -63,7 +63,7 @@ pub fn run(arguments: &DemoArgs, environment: &Environment, out: &mut Out) -> Co
     out.gap()?;
     out.line(&[(Tone::Strong, "It's all in the journal")])?;
     let records = wait_for_aside(&stage)?;
-    log::print_table(&records, out)?;
+    records::print(&records, line_width(), out)?;
     out.gap()?;
     out.line(&[(Tone::Strong, "Next")])?;
     let look_around = ("anyhook demo --keep", "keep the folder of this tour, to look around in it");
@@ -194,7 +194,7 @@ impl DemoEvent<'_> {
                 .engine
                 .journal_with(vec![(*dispatched.record).clone()], &dispatched.settings)?;
             show_runs(&dispatched.record.runs, &dispatched.verdict, out)?;
-            show_verdict(&anyhook_model::Verdict { id: None, ..dispatched.verdict }, "  ", out)?;
+            out.lines("  ", &verdict_lines(&Verdict { id: None, ..dispatched.verdict }))?;
             out.flush()?;
         }
         Ok(())

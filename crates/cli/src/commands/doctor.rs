@@ -96,7 +96,7 @@ fn look_at_daemon(environment: &Environment, ward: &mut SubjectFindings<'_>) {
     {
         Ok(Some(status)) => {
             ward.good(format!("daemon running (pid {})", status.pid));
-            if let Some(down) = &status.down {
+            if let Some(down) = status.down.as_ref().filter(|down| downtime::is_unexpected(down)) {
                 let words = downtime::words(down, status.started_by);
                 ward.note(format!("the daemon was down {words}"));
             }

@@ -6,6 +6,7 @@ use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal, SignalKind};
 use anyhook_model::daemon::StartedBy;
 use anyhook_model::report::changes::EmitReport;
 use anyhook_model::{BusEvent, PromptType, exit_code};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::CommandResult;
@@ -43,8 +44,8 @@ enum EmitCommand {
     Prompt {
         #[command(flatten)]
         agent: AgentArgs,
-        /// `permission`, `idle`, `plan_approval`, `question`; anything else is `other`
-        #[arg(long = "type", value_name = "TYPE", default_value = "other")]
+        /// What it asks for
+        #[arg(long = "type", value_name = "TYPE", default_value = "other", value_parser = PossibleValuesParser::new(PromptType::ALL.map(|(_, name)| name)))]
         prompt_type: String,
     },
     /// The agent reports on its work

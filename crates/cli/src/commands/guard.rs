@@ -173,6 +173,9 @@ fn read_event() -> Result<Value, String> {
     if event.len() as u64 > EVENT_LIMIT {
         return Err(format!("the event is larger than {} MB", EVENT_LIMIT / 1024 / 1024));
     }
+    if event.trim_ascii().is_empty() {
+        return Err("there is no event on standard input".to_owned());
+    }
     serde_json::from_slice(&event)
         .map_err(|error| format!("the event cannot be read as JSON: {error}"))
 }

@@ -1,12 +1,12 @@
 //! `anyhook hosts`: lists the agents, where they are installed, and what they can do.
 
-use anyhook_hosts::{AGENTS, HostSpec};
+use anyhook_hosts::AGENTS;
 use anyhook_model::exit_code;
-use anyhook_model::report::{HostCapability, HostObstacle, HostQuirk, HostReport};
+use anyhook_model::report::{HostCapability, HostReport};
+use anyhook_setup::host_report::host_report;
 use clap::Args;
 
 use super::CommandResult;
-use crate::agents;
 use crate::environment::{Environment, shown};
 use crate::ui::{Cell, Out, Tone};
 
@@ -23,7 +23,7 @@ pub fn run(arguments: &HostsArgs, environment: &Environment, out: &mut Out) -> C
     // Each agent is asked for its version, which takes some of them a second: all in parallel.
     let reports: Vec<HostReport> = std::thread::scope(|scope| {
         let asked: Vec<_> =
-            AGENTS.map(|agent| scope.spawn(move || report(agent, environment))).into();
+            AGENTS.map(|agent| scope.spawn(move || host_report(agent, environment))).into();
         asked.into_iter().filter_map(|report| report.join().ok()).collect()
     });
     if arguments.json {
@@ -93,44 +93,4 @@ fn powers(row: &HostCapability) -> String {
         .filter_map(|(can, letter)| can.then_some(letter))
         .collect();
     if letters.is_empty() { "·".to_owned() } else { letters }
-}
-
-fn report(agent: &HostSpec, environment: &Environment) -> HostReport {
-    let program = agents::program(agent);
-    HostReport {
-        id: agent.id().to_owned(),
-        title: agent.title.to_owned(),
-        version: program.as_deref().and_then(agents::version),
-        program: program.map(|path| path.to_string_lossy().into_owned()),
-        tried_version: agent.tried_version.to_owned(),
-        wired: agents::is_wired(agent, environment),
-        obstacles: agents::obstacles(agent, environment)
-            .into_iter()
-            .map(|obstacle| HostObstacle { what: obstacle.what, way_out: obstacle.way_out })
-            .collect(),
-        capabilities: agent
-            .protocol
-            .capabilities
-            .iter()
-            .map(|row| HostCapability {
-                event: row.event.clone(),
-                native: row.native.map(str::to_owned),
-                block: row.block,
-                modify: row.modify,
-                context: row.context,
-                ask: row.ask,
-            })
-            .collect(),
-        quirks: agent
-            .quirks
-            .iter()
-            .map(|quirk| HostQuirk {
-                id: quirk.id.to_owned(),
-                versions: quirk.versions.to_owned(),
-                behaviour: quirk.behaviour.to_owned(),
-                mitigation: quirk.mitigation.to_owned(),
-                evidence: quirk.evidence.to_owned(),
-            })
-            .collect(),
-    }
 }

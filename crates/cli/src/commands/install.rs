@@ -1,18 +1,15 @@
 //! `anyhook install`: registers anyhook in agents' settings.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhook_hosts::HostSpec;
-use anyhook_hosts::capabilities::Capability;
-use anyhook_hosts::wiring::{Obstacle, SettingsScope};
-use anyhook_model::report::HostObstacle;
-use anyhook_model::report::changes::{ChangedFile, CopiedProgram, InstallReport, InstalledAgent};
+use anyhook_hosts::wiring::SettingsScope;
+use anyhook_model::report::changes::{InstallReport, InstalledAgent};
 use anyhook_model::{EventKind, exit_code};
-use anyhook_setup::install::{InstallPlan, SettingsChange, chosen, record_program_path};
+use anyhook_setup::install::{InstallPlan, chosen, record_program_path};
+use anyhook_setup::install_report::{copied, installed, show_diff};
 use anyhook_setup::settings::ProgramCopy;
 use clap::Args;
-use similar::{ChangeTag, TextDiff};
 
 use super::CommandResult;
 use crate::agents;
@@ -119,7 +116,7 @@ fn tell_all(
     out: &mut Out,
 ) -> Result<(), CommandError> {
     let agents: Result<Vec<InstalledAgent>, CommandError> =
-        plans.iter().map(|plan| report(plan, scope, arguments.diff, environment)).collect();
+        plans.iter().map(|plan| Ok(installed(plan, scope, arguments.diff, environment)?)).collect();
     let report = InstallReport {
         dry_run: arguments.dry_run,
         agents: agents?,
@@ -154,7 +151,7 @@ fn tell(
 ) -> std::io::Result<()> {
     let dry_run = arguments.dry_run;
     let done = match (agent.files.is_empty(), dry_run) {
-        (true, _) => "is installed already",
+        (true, _) => "already installed",
         (false, true) => "would be installed",
         (false, false) => "installed",
     };
@@ -203,81 +200,6 @@ pub fn in_mood(change: &str, dry_run: bool) -> String {
     format!("would {}", change.strip_suffix('d').unwrap_or(change))
 }
 
-/// Shows the lines of a file that a plan changes.
-pub fn show_diff(plan: &InstallPlan, path: &Path, out: &mut Out) -> std::io::Result<()> {
-    let (before, after) = around(plan, path);
-    for hunk in TextDiff::from_lines(before, after).unified_diff().context_radius(2).iter_hunks() {
-        for change in hunk.iter_changes() {
-            let (tone, sign) = match change.tag() {
-                ChangeTag::Delete => (Tone::Bad, "-"),
-                ChangeTag::Insert => (Tone::Good, "+"),
-                ChangeTag::Equal => (Tone::Dim, " "),
-            };
-            out.line(&[(
-                tone,
-                &format!("  {sign} {}", change.value().trim_end_matches(['\n', '\r'])),
-            )])?;
-        }
-    }
-    Ok(())
-}
-
-/// Returns a file's text before and after; empty for a file that does not exist.
-fn around<'plan>(plan: &'plan InstallPlan, path: &Path) -> (&'plan str, &'plan str) {
-    let before = plan.texts.get(path).map_or("", String::as_str);
-    let after = plan.edits.get(path).and_then(Option::as_deref).unwrap_or("");
-    (before, after)
-}
-
-/// Returns the files that a plan changes, with the full diff of each on request.
-pub fn changed_files(plan: &InstallPlan, with_diff: bool) -> Vec<ChangedFile> {
-    let file = |(path, change): (&PathBuf, SettingsChange)| {
-        let (before, after) = around(plan, path);
-        let diff = || TextDiff::from_lines(before, after).unified_diff().to_string();
-        ChangedFile {
-            path: path.to_string_lossy().into_owned(),
-            change: change.word().to_owned(),
-            diff: with_diff.then(diff),
-            restored: None,
-        }
-    };
-    plan.changes().map(file).collect()
-}
-
-fn report(
-    plan: &InstallPlan,
-    scope: &SettingsScope,
-    with_diff: bool,
-    environment: &Environment,
-) -> Result<InstalledAgent, CommandError> {
-    let agent = plan.agent;
-    let found = plan.outcome(scope)?;
-    let limits = Limits::of(agent);
-    let obstacle = |Obstacle { what, way_out }: Obstacle| HostObstacle { what, way_out };
-    Ok(InstalledAgent {
-        id: agent.id().to_owned(),
-        title: agent.title.to_owned(),
-        tried_version: agent.tried_version.to_owned(),
-        result: if plan.edits.is_empty() { "unchanged" } else { "installed" }.to_owned(),
-        files: changed_files(plan, with_diff),
-        events: found.events,
-        kept: found.rivals,
-        missing_events: limits.missing,
-        cannot_block: limits.powerless,
-        can_ask: limits.can_ask,
-        takes_context: limits.takes_context,
-        obstacles: agents::obstacles(agent, environment).into_iter().map(obstacle).collect(),
-    })
-}
-
-fn copied(copy: &ProgramCopy) -> CopiedProgram {
-    CopiedProgram {
-        path: copy.target.to_string_lossy().into_owned(),
-        bytes: copy.length(),
-        replaced: copy.replaces,
-    }
-}
-
 /// Prints which programs were copied for agents to call; they are large.
 fn tell_programs(
     report: &InstallReport,
@@ -317,32 +239,6 @@ fn tell_next_step(
     out.line(&[(Tone::Hint, "next: "), (Tone::Plain, &words)])
 }
 
-/// What an agent cannot do although users may rely on it.
-struct Limits {
-    missing: Vec<EventKind>,
-    powerless: Vec<EventKind>,
-    can_ask: bool,
-    takes_context: bool,
-}
-
-impl Limits {
-    fn of(agent: &HostSpec) -> Self {
-        let rows = agent.protocol.capabilities;
-        let events = |filter: &dyn Fn(&&Capability) -> bool| -> Vec<EventKind> {
-            rows.iter().filter(filter).map(|row| row.event.clone()).collect()
-        };
-        let tool = rows.iter().find(|row| row.event == EventKind::BeforeTool);
-        Self {
-            missing: events(&|row| row.native.is_none()),
-            powerless: events(&|row| {
-                row.native.is_some() && !row.block && BLOCKABLE.contains(&row.event)
-            }),
-            can_ask: tool.is_none_or(|row| row.ask),
-            takes_context: tool.is_none_or(|row| row.context),
-        }
-    }
-}
-
 /// Prints what the agent cannot do, before anyone relies on it.
 fn tell_limits(agent: &InstalledAgent, out: &mut Out) -> std::io::Result<()> {
     let listed = |events: &[EventKind]| {
@@ -367,14 +263,3 @@ fn tell_limits(agent: &InstalledAgent, out: &mut Out) -> std::io::Result<()> {
     }
     Ok(())
 }
-
-/// Events that a hook's author expects to be able to block.
-const BLOCKABLE: [EventKind; 7] = [
-    EventKind::SessionStart,
-    EventKind::BeforeAgent,
-    EventKind::BeforeStop,
-    EventKind::BeforeTool,
-    EventKind::SubagentStart,
-    EventKind::SubagentStop,
-    EventKind::PreCompact,
-];

@@ -336,7 +336,7 @@ fn refresh_guard_marker(environment: &Environment) {
             (
                 Tone::Plain,
                 &format!(
-                    "cannot record whether guards are installed, for agents' entries: {error}"
+                    "cannot update the marker that tells agents' entries whether guards are installed: {error}"
                 ),
             ),
         ]);

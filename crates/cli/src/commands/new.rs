@@ -112,7 +112,7 @@ fn unusable(error: NewHookError, arguments: &NewArgs) -> CommandError {
             (format!("unknown trigger `{word}`"), event_hint(&word))
         }
         NewHookError::NoToolEvent(kind) => (
-            format!("`{kind}` is not a tool event, so --tool and --pattern do not count"),
+            format!("--tool and --pattern only apply to tool events, and `{kind}` is not one"),
             "omit them, or use a tool event such as before_tool".to_owned(),
         ),
         NewHookError::Definition(problem) => (

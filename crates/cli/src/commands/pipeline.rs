@@ -2,7 +2,6 @@
 
 mod list;
 mod logs;
-pub mod page;
 mod run;
 pub mod wait;
 

@@ -37,9 +37,9 @@ pub fn run(arguments: &ReloadArgs, environment: &Environment, out: &mut Out) -> 
     }
     let what = if names.is_empty() { "all guards".to_owned() } else { names.join(", ") };
     out.line(&[
-        (Tone::Good, "accepted the current version of: "),
+        (Tone::Good, "running sessions now use the current version of "),
         (Tone::Strong, &what),
-        (Tone::Plain, " (from the next event on, in every session)"),
+        (Tone::Plain, ", from their next event on"),
     ])?;
     Ok(exit_code::OK)
 }

@@ -5,23 +5,18 @@ use std::path::PathBuf;
 
 use anyhook_engine::hook::Trust;
 use anyhook_engine::{Hook, now};
-use anyhook_model::report::{ReplayReport, ReplayedEvent};
 use anyhook_model::{Mode, exit_code};
 use anyhook_replay::isolate::{self, IsolationOptions};
-use anyhook_replay::{replay, source};
+use anyhook_replay::{page, replay, source};
 use clap::Args;
 
 use super::CommandResult;
 use crate::environment::Environment;
 use crate::error::CommandError;
-use crate::format::{second, span};
 use crate::progress::ProgressBar;
 use crate::target;
 use crate::time_arg::TimeArg;
-use crate::ui::{Cell, Out, Tone, counted, first_line};
-
-/// At most this many events of each kind are shown; `--json` has all.
-const SHOWN: usize = 20;
+use crate::ui::Out;
 
 /// Try hooks on past events: what would they have decided? Exit 1 if anything differs
 ///
@@ -94,7 +89,7 @@ pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> 
     if arguments.json {
         out.json(&report)?;
     } else {
-        show(&report, out)?;
+        page::show(&report, out)?;
     }
     let differs = !report.new_blocks.is_empty()
         || !report.new_allows.is_empty()
@@ -164,7 +159,7 @@ fn hooks(arguments: &ReplayArgs, environment: &Environment) -> Result<Vec<Hook>,
     };
     if hooks.is_empty() {
         return Err(
-            CommandError::input("no hook to try").hint("pass --hook with a name or a folder")
+            CommandError::input("no hooks to try").hint("pass --hook with a name or a folder")
         );
     }
     for hook in &mut hooks {
@@ -176,86 +171,4 @@ fn hooks(arguments: &ReplayArgs, environment: &Environment) -> Result<Vec<Hook>,
         hook.trust = Trust::NotNeeded;
     }
     Ok(hooks)
-}
-
-fn show(report: &ReplayReport, out: &mut Out) -> std::io::Result<()> {
-    let names = match &report.hooks[..] {
-        [one] => one.clone(),
-        many => counted(many.len(), "hook"),
-    };
-    out.line(&[
-        (Tone::Strong, &names),
-        (Tone::Plain, &format!(": replayed {}", counted(report.events, "event"))),
-        (
-            Tone::Warn,
-            match (report.files_protected, report.network_cut) {
-                (false, _) => " (unprotected)",
-                (true, false) => " (with network)",
-                (true, true) => "",
-            },
-        ),
-    ])?;
-    let summary = format!("matched {}, unchanged {}", report.due, report.same);
-    out.line(&[(Tone::Plain, "  "), (Tone::Plain, &summary)])?;
-    for (tone, events, noun, what) in [
-        (Tone::Bad, &report.new_blocks, "new block", "allowed then, would be blocked now"),
-        (Tone::Warn, &report.new_allows, "new allow", "blocked then, would be allowed now"),
-        (Tone::Warn, &report.differences, "difference", "would be answered differently"),
-        (Tone::Dim, &report.failed, "failure", "during the replay, in the scratch folder"),
-        (Tone::Dim, &report.redacted, "redacted event", "secrets were redacted, so not compared"),
-    ] {
-        if !events.is_empty() {
-            out.line(&[
-                (tone, &format!("  {}", counted(events.len(), noun))),
-                (Tone::Dim, &format!(": {what}")),
-            ])?;
-            show_events(events, out)?;
-        }
-    }
-    if report.gone > 0 {
-        let text = format!("  {} could not be reconstructed", counted(report.gone, "event"));
-        out.line(&[(Tone::Dim, &text)])?;
-    }
-    for problem in &report.problems {
-        out.line(&[(Tone::Warn, "  note: "), (Tone::Plain, problem)])?;
-    }
-    let cost = &report.cost;
-    if cost.runs > 0 {
-        let text = format!(
-            "  cost: {}, p50 {}, p95 {}, total {}",
-            counted(cost.runs, "run"),
-            span(cost.p50_us),
-            span(cost.p95_us),
-            span(cost.total_us)
-        );
-        out.line(&[(Tone::Dim, &text)])?;
-    }
-    Ok(())
-}
-
-fn show_events(events: &[ReplayedEvent], out: &mut Out) -> std::io::Result<()> {
-    let row = |event: &ReplayedEvent| {
-        let about = [event.tool.as_deref(), event.about.as_deref()];
-        let about = about.into_iter().flatten().collect::<Vec<_>>().join(" ");
-        let change = match &event.then {
-            Some(then) if *then != event.now => format!("{then} → {}", event.now),
-            _ => event.now.clone(),
-        };
-        vec![
-            Cell::new(Tone::Dim, "   "),
-            Cell::new(Tone::Dim, second(event.at)),
-            Cell::new(Tone::Plain, &event.id),
-            Cell::new(Tone::Plain, &event.host),
-            Cell::new(Tone::Plain, change),
-            Cell::new(Tone::Plain, first_line(&about, 40)),
-            Cell::new(Tone::Dim, first_line(event.reason.as_deref().unwrap_or(""), 50)),
-        ]
-    };
-    let rows: Vec<Vec<Cell>> = events.iter().take(SHOWN).map(row).collect();
-    out.table(&rows)?;
-    if events.len() > SHOWN {
-        let rest = format!("    … and {} more (--json)", events.len() - SHOWN);
-        out.line(&[(Tone::Dim, &rest)])?;
-    }
-    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use anyhook_model::nearest::nearest;
 use anyhook_model::{exit_code, schema};
 use clap::Args;
 
@@ -41,9 +42,11 @@ pub fn run(arguments: &SchemaArgs, out: &mut Out) -> CommandResult {
     if let Some(name) = &arguments.name {
         let found = all.iter().find(|(known, _)| known == name);
         let (_, text) = found.ok_or_else(|| {
-            let names: Vec<&str> = all.iter().map(|(known, _)| *known).collect();
-            CommandError::usage(format!("unknown schema `{name}`"))
-                .hint(format!("available: {}", names.join(", ")))
+            let near = nearest(name, all.iter().map(|(known, _)| *known));
+            CommandError::usage(format!("unknown schema `{name}`")).hint(match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "`anyhook schema` lists them".to_owned(),
+            })
         })?;
         out.text(text.trim_end())?;
         return Ok(exit_code::OK);

@@ -1,30 +1,28 @@
 //! `anyhook trust`: approves a project's hooks, MCP servers and runbooks, after showing them.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhook_engine::trust::{FileTrust, StagedCopy, TrustStore};
-use anyhook_engine::{Hook, Level};
+use anyhook_engine::Hook;
+use anyhook_engine::trust::{FileTrust, TrustStore};
 use anyhook_model::exit_code;
 use anyhook_model::report::changes::{TrustReport, TrustedItem};
 use anyhook_setup::trust::{
-    Candidate, CandidateError, EarlierTrust, FileComparison, HookPart, Rivals, ShownItem,
-    TrustRequest, TrustReview, candidates, is_replaceable,
+    Candidate, CandidateError, Rivals, ShownItem, TrustRequest, TrustReview, candidates,
+    is_replaceable,
 };
+use anyhook_setup::trust_page::{self, TrustSummary};
 use clap::Args;
 
 use super::CommandResult;
-use crate::environment::{Environment, shown};
+use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::human_only::{CommandOutcome, agent_above, journal, only_a_person};
-use crate::mcp_servers::{self, ProjectFile};
+use crate::mcp_servers::{self};
 use crate::paging::PagerArgs;
-use crate::runbooks::{self, FoundRunbook, UnverifiedFile};
+use crate::runbooks::{self, UnverifiedFile};
 use crate::target;
 use crate::ui::{Out, Tone, counted};
-
-/// At most this many lines of a file are shown.
-const LINES_SHOWN: usize = 60;
 
 /// Review and approve a project's hooks, MCP servers and runbooks
 ///
@@ -93,7 +91,7 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> C
     let asked_for = arguments.says_what();
     let total = candidates.len();
     let mut left = Vec::new();
-    let mut sum = Sum::default();
+    let mut sum = TrustSummary::default();
     for (index, candidate) in candidates.into_iter().enumerate() {
         if index > 0 {
             out.gap()?;
@@ -202,36 +200,6 @@ fn trust_as_json(
     Ok(exit_code::OK)
 }
 
-/// What was done, for the summary line.
-#[derive(Default)]
-struct Sum {
-    trusted: usize,
-    unable: usize,
-    replacing: usize,
-}
-
-impl Sum {
-    fn add(&mut self, cannot_run: bool, replaces: bool) {
-        self.trusted += 1;
-        self.unable += usize::from(cannot_run);
-        self.replacing += usize::from(replaces);
-    }
-
-    fn words(&self, left: usize) -> String {
-        let mut words = vec![format!("{} trusted", self.trusted)];
-        if self.unable > 0 {
-            words.push(format!("{} of them cannot run", self.unable));
-        }
-        if self.replacing > 0 {
-            words.push(format!("{} of them replacing yours", self.replacing));
-        }
-        if left > 0 {
-            words.push(format!("{left} not trusted"));
-        }
-        words.join(", ")
-    }
-}
-
 impl From<CandidateError> for CommandError {
     fn from(error: CandidateError) -> Self {
         match error {
@@ -258,66 +226,19 @@ fn present(
     match candidate {
         Candidate::Hook(hook) => {
             let staged = store.stage(&hook.folder)?;
-            present_hook(&hook, &staged, rival, store, environment, out)?;
+            let review = TrustReview::new(&hook, &staged, store)?;
+            trust_page::hook(&hook, &review, rival, environment, out)?;
             Ok(ShownItem::Hook(staged))
         }
         Candidate::Servers(file) => {
-            present_servers(&file, environment, out)?;
+            trust_page::servers(&file, environment, out)?;
             Ok(ShownItem::Servers(file))
         }
         Candidate::Runbook(runbook) => {
-            present_runbook(&runbook, environment, out)?;
+            trust_page::runbook(&runbook, environment, out)?;
             Ok(ShownItem::Runbook(runbook))
         }
     }
-}
-
-/// Shows the file of MCP servers, all of it: every line may start a program.
-fn present_servers(
-    file: &ProjectFile,
-    environment: &Environment,
-    out: &mut Out,
-) -> Result<(), CommandError> {
-    let place = shown(&file.path, &environment.places);
-    out.line(&[(Tone::Strong, mcp_servers::FILE), (Tone::Dim, "  "), (Tone::Dim, &place)])?;
-    match file.config(environment) {
-        Ok(config) => {
-            let names: Vec<&str> = config.names().collect();
-            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            out.line(&[(Tone::Plain, "  MCP servers: "), (Tone::Plain, &names)])?;
-        }
-        Err(error) => {
-            out.line(&[(Tone::Bad, "  cannot be used: "), (Tone::Plain, &error.reason)])?;
-        }
-    }
-    if file.trust == FileTrust::Changed {
-        out.line(&[(Tone::Warn, "  it was trusted before, with different content")])?;
-    }
-    let piece = HookPart::File { bytes: file.content.clone(), runnable: false };
-    show(mcp_servers::FILE, &piece, None, &place, usize::MAX, out)?;
-    Ok(())
-}
-
-/// Shows a runbook, all of it: every line may be a command.
-fn present_runbook(
-    runbook: &UnverifiedFile,
-    environment: &Environment,
-    out: &mut Out,
-) -> std::io::Result<()> {
-    let place = shown(&runbook.path, &environment.places);
-    let name = runbook.name(environment);
-    out.line(&[(Tone::Strong, &name), (Tone::Dim, "  "), (Tone::Dim, &place)])?;
-    if !runbook.is_workflow() {
-        let found = FoundRunbook::read(&runbook.path).runbook;
-        let names: Vec<&str> = found.pipelines.iter().map(|one| one.name.text.as_str()).collect();
-        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        out.line(&[(Tone::Plain, "  pipelines: "), (Tone::Plain, &names)])?;
-    }
-    if runbook.trust == FileTrust::Changed {
-        out.line(&[(Tone::Warn, "  it was trusted before, with different content")])?;
-    }
-    let piece = HookPart::File { bytes: runbook.text.clone().into_bytes(), runnable: false };
-    show(&name, &piece, None, &place, usize::MAX, out)
 }
 
 /// Asks the person at the terminal about a runbook whose pipeline is to run; refuses it without a
@@ -341,7 +262,7 @@ pub fn before_it_runs(
     }
     // Standard output may be read by a program.
     let mut stderr = Out::stderr();
-    present_runbook(&runbook, environment, &mut stderr)?;
+    trust_page::runbook(&runbook, environment, &mut stderr)?;
     stderr.flush()?;
     if !confirm(&format!("Trust {name}?"))? {
         return Err(refusal);
@@ -371,112 +292,6 @@ fn to_be_trusted(refused: CommandError, name: &str) -> CommandError {
     refused.hint(format!(
         "a person has to trust `{name}` first: run anyhook trust {name} in your own terminal"
     ))
-}
-
-/// Shows a hook, from the copy that would run.
-fn present_hook(
-    hook: &Hook,
-    staged: &StagedCopy,
-    rival: Option<&Hook>,
-    store: &TrustStore,
-    environment: &Environment,
-    out: &mut Out,
-) -> Result<(), CommandError> {
-    let TrustReview { copy, earlier, files, removed } = TrustReview::new(hook, staged, store)?;
-    let place = |path: &Path| shown(path, &environment.places);
-    let folder = place(&hook.folder);
-    out.line(&[(Tone::Strong, hook.name()), (Tone::Dim, "  "), (Tone::Dim, &folder)])?;
-    out.line(&[(Tone::Plain, "  "), (Tone::Plain, &copy.definition.description)])?;
-    let triggers = copy.trigger_names();
-    if !triggers.is_empty() {
-        out.line(&[(Tone::Plain, "  runs at "), (Tone::Plain, &triggers.join(", "))])?;
-    }
-    if let Some(fault) = copy.fault() {
-        out.line(&[(Tone::Bad, "  cannot run: "), (Tone::Plain, &fault.message)])?;
-        if let Some(hint) = &fault.hint {
-            out.line(&[(Tone::Hint, "  hint: "), (Tone::Plain, hint)])?;
-        }
-    }
-    if let Some(rival) = rival {
-        present_rival(rival, out)?;
-    }
-    match &earlier {
-        Some(EarlierTrust::Changed) => {
-            out.line(&[(Tone::Warn, "  it was trusted before; changes since then are marked")])?;
-        }
-        Some(EarlierTrust::SameContent(source)) => {
-            let same = "  same content as you trusted in ";
-            out.line(&[(Tone::Good, same), (Tone::Plain, &place(source))])?;
-        }
-        None => {}
-    }
-    for file in &files {
-        let place = place(&hook.folder.join(&file.path));
-        let name = file.path.display().to_string();
-        show(&name, &file.piece, file.change, &place, LINES_SHOWN, out)?;
-    }
-    for gone in &removed {
-        let heading = format!("── {}  REMOVED", gone.display());
-        out.line(&[(Tone::Dim, "  "), (Tone::Hint, &heading)])?;
-    }
-    Ok(())
-}
-
-/// Shows what happens to the hook with the same name.
-fn present_rival(rival: &Hook, out: &mut Out) -> std::io::Result<()> {
-    let on_failure = if rival.blocks_on_failure() { "block" } else { "allow" };
-    let about = format!(
-        "{} ({}, on_failure: {on_failure})",
-        rival.name(),
-        rival.trigger_names().join(", ")
-    );
-    let words = match rival.level {
-        Level::User if is_replaceable(rival) => {
-            format!("  this REPLACES your hook {about}, if you agree")
-        }
-        Level::User => format!("  your hook {about} is locked: this one is skipped"),
-        _ => format!("  the managed hook {about} takes precedence: this one is skipped"),
-    };
-    out.line(&[(Tone::Warn, &words)])
-}
-
-/// Shows a file: what it is, and its first lines unless it is unchanged. The rest is at `place`.
-fn show(
-    name: &str,
-    piece: &HookPart,
-    change: Option<FileComparison>,
-    place: &str,
-    most: usize,
-    out: &mut Out,
-) -> std::io::Result<()> {
-    let about = match piece {
-        HookPart::File { bytes, runnable: true } => format!(" ({} bytes, executable)", bytes.len()),
-        HookPart::File { bytes, runnable: false } => format!(" ({} bytes)", bytes.len()),
-        HookPart::Link(target) => format!(" → {}", target.display()),
-        HookPart::Missing => " (cannot be read)".to_owned(),
-    };
-    let change_words = match change {
-        None => "",
-        Some(FileComparison::New) => "  NEW",
-        Some(FileComparison::Same) => "  unchanged",
-        Some(FileComparison::Changed) => "  CHANGED",
-    };
-    let heading = format!("── {name}{about}{change_words}");
-    out.line(&[(Tone::Dim, "  "), (Tone::Hint, &heading)])?;
-    let (HookPart::File { bytes, .. }, false) = (piece, change == Some(FileComparison::Same))
-    else {
-        return Ok(());
-    };
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return out.line(&[(Tone::Warn, "  │ not text")]);
-    };
-    for line in text.lines().take(most) {
-        out.line(&[(Tone::Dim, "  │ "), (Tone::Plain, line)])?;
-    }
-    match text.lines().count().saturating_sub(most) {
-        0 => Ok(()),
-        more => out.line(&[(Tone::Dim, &format!("  │ … {more} more lines in {place}"))]),
-    }
 }
 
 /// Asks the person at the terminal; without one, the answer is no.

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhook_hosts::wiring::SettingsScope;
 use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::exit_code;
-use anyhook_model::report::changes::{ChangedFile, UninstallReport, UninstalledAgent};
+use anyhook_model::report::changes::UninstallReport;
 use anyhook_setup::install::{InstallPlan, RestoreResult, chosen};
+use anyhook_setup::install_report::{show_diff, uninstalled};
 use clap::Args;
 
 use super::CommandResult;
-use super::install::{changed_files, show_diff};
 use crate::agents::{self, RecordedInstallation};
 use crate::environment::{Environment, shown};
 use crate::error::CommandError;
@@ -135,7 +135,8 @@ fn tell_all(
     out: &mut Out,
 ) -> Result<(), CommandError> {
     if arguments.json {
-        let agents = done.iter().map(|one| report(one, arguments.diff)).collect();
+        let agents =
+            done.iter().map(|one| uninstalled(&one.plan, &one.files, arguments.diff)).collect();
         return Ok(out.json(&UninstallReport { dry_run: arguments.dry_run, agents })?);
     }
     if done.is_empty() {
@@ -164,7 +165,7 @@ fn tell(
     out: &mut Out,
 ) -> std::io::Result<()> {
     let (tone, words) = match (one.plan.edits.is_empty(), arguments.dry_run) {
-        (true, _) => (Tone::Dim, "  is not installed"),
+        (true, _) => (Tone::Dim, "  not installed"),
         (false, true) => (Tone::Good, "  would be uninstalled"),
         (false, false) => (Tone::Good, "  uninstalled"),
     };
@@ -198,28 +199,5 @@ fn words_for(how: RestoreResult, goes: bool, dry_run: bool) -> (Tone, &'static s
         (RestoreResult::Unknown, _, _) => {
             (Tone::Warn, "not recorded at install, so it may not be identical")
         }
-    }
-}
-
-fn report(one: &Done, with_diff: bool) -> UninstalledAgent {
-    let mut files = changed_files(&one.plan, with_diff);
-    for (path, how) in &one.files {
-        let path = path.to_string_lossy();
-        let restored = Some(how.word().to_owned());
-        match files.iter_mut().find(|file| file.path == path) {
-            Some(file) => file.restored = restored,
-            None => files.push(ChangedFile {
-                path: path.into_owned(),
-                change: "unchanged".to_owned(),
-                diff: None,
-                restored,
-            }),
-        }
-    }
-    UninstalledAgent {
-        id: one.plan.agent.id().to_owned(),
-        title: one.plan.agent.title.to_owned(),
-        result: if one.plan.edits.is_empty() { "not_installed" } else { "uninstalled" }.to_owned(),
-        files,
     }
 }

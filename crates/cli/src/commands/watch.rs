@@ -5,11 +5,11 @@ pub mod source;
 use anyhook_model::daemon::PublishedEvent;
 use anyhook_model::exit_code;
 use anyhook_model::json::to_spaced;
+use anyhook_pages::events::{subject, tone, what};
 use clap::Args;
 
 use super::CommandResult;
 use crate::environment::Environment;
-use crate::event_messages::{subject, tone, what};
 use crate::format::second;
 use crate::pattern::Pattern;
 use crate::time_arg::TimeArg;

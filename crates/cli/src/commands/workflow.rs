@@ -2,7 +2,6 @@
 
 #![expect(clippy::similar_names, reason = "a state has stages")]
 
-mod board;
 mod check;
 mod complete;
 mod context;

@@ -37,8 +37,8 @@ use crate::environment;
 /// Blocks marked `sh no-run`: the page and the block's first line.
 const NOT_RUN: [(&str, &str); 6] = [
     ("README.md", "cargo run --release -- demo"),
-    ("README.md", "cargo install --path crates/cli --features full"),
-    ("docs/guide/get-anyhook.md", "cargo install --path crates/cli --features full"),
+    ("README.md", "cargo xtask install"),
+    ("docs/guide/get-anyhook.md", "cargo xtask install"),
     ("docs/guide/get-anyhook.md", "cargo xtask dist"),
     ("docs/performance.md", "cargo xtask bench"),
     ("docs/reference/state-latency.md", "cargo xtask bench --agents --runs 30"),

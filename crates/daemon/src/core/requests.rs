@@ -513,10 +513,19 @@ fn refuse(error: &AnswerError) -> Response {
     let code = match error {
         AnswerError::Unknown(_) => RefusalCode::Unknown,
         AnswerError::Ambiguous(..) => RefusalCode::Ambiguous,
-        AnswerError::NoSuchChoice(..) | AnswerError::WrongNumber(..) => RefusalCode::NoSuchChoice,
+        AnswerError::NoSuchChoice { .. } | AnswerError::WrongNumber(..) => {
+            RefusalCode::NoSuchChoice
+        }
         AnswerError::AlreadyResolved(_) => RefusalCode::AlreadyResolved,
     };
-    Response::Refused(refusal(code, &error.to_string()))
+    let refused = refusal(code, &error.to_string());
+    let hint = match error {
+        AnswerError::NoSuchChoice { near: Some(near), .. } => {
+            Some(format!("did you mean `{near}`?"))
+        }
+        _ => refused.hint.clone(),
+    };
+    Response::Refused(Refusal { hint, ..refused })
 }
 
 /// Makes a refusal.

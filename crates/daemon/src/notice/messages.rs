@@ -31,7 +31,7 @@ pub fn of_inquiry(
         (ApprovalKind::Escalation, _) => format!("{name} needs you"),
         (ApprovalKind::Gate, _) => format!("{name} needs your decision"),
         (ApprovalKind::Question, _) => format!("{name} has a question"),
-        (_, Some(tool)) => format!("{name} asks to run {tool}"),
+        (_, Some(tool)) => format!("{name} wants to run {tool}"),
         (_, None) => format!("{name} asks for permission"),
     };
     // A permission's question says no more than the title.
@@ -72,11 +72,13 @@ pub fn of_agent(id: &str, agent: &Agent, called: Option<&str>) -> Option<Notice>
             (NoticeKind::Idle, " is done and waiting for you".to_owned())
         }
         (AgentState::Prompting(PromptType::Permission), Some(tool)) => {
-            (NoticeKind::Prompt, format!(" asks to run {tool}"))
+            (NoticeKind::Prompt, format!(" wants to run {tool}"))
         }
         (AgentState::Prompting(kind), _) => (NoticeKind::Prompt, prompt(kind).to_owned()),
         (AgentState::Failed(kind), _) => (NoticeKind::Failed, failure(kind).to_owned()),
-        (AgentState::Gone, _) => (NoticeKind::Gone, " disappeared: its process is gone".to_owned()),
+        (AgentState::Gone, _) => {
+            (NoticeKind::Gone, " ended unexpectedly: its process is gone".to_owned())
+        }
     };
     let about = agent.about.as_deref().filter(|_| kind == NoticeKind::Prompt);
     let body =
@@ -326,7 +328,7 @@ pub(crate) mod tests {
     fn a_permission_says_what_it_is_about_and_how_to_answer() {
         let agent = agent(json!({"type": "agent:working"}));
         let notice = of_inquiry(&inquiry(), Some(&agent), None);
-        assert_eq!(notice.title, "claude-code asks to run Shell");
+        assert_eq!(notice.title, "claude-code wants to run Shell");
         assert_eq!(
             notice.body,
             "rm -rf build · in shop · anyhook decision resolve 7k2m9x4q 1 (allow) or 2 (deny)"
@@ -382,7 +384,7 @@ pub(crate) mod tests {
             ..inquiry()
         };
         let notice = of_inquiry(&inquiry, None, None);
-        assert_eq!(notice.title, "claude-code:s1 asks to run Sh ell");
+        assert_eq!(notice.title, "claude-code:s1 wants to run Sh ell");
         assert!(notice.body.starts_with("[2J$(touch x) ' xxx"), "{}", notice.body);
         assert!(notice.body.ends_with("7k2m9x4q 1 (allow) or 2 (deny)"), "{}", notice.body);
     }
@@ -394,7 +396,7 @@ pub(crate) mod tests {
             (
                 json!({"type": "agent:prompt", "prompt_type": "permission", "tool": "Shell"}),
                 NoticeKind::Prompt,
-                "asks to run Shell",
+                "wants to run Shell",
             ),
             (
                 json!({"type": "agent:prompt", "prompt_type": "question"}),
@@ -406,7 +408,11 @@ pub(crate) mod tests {
                 NoticeKind::Failed,
                 "failed: rate limit reached",
             ),
-            (json!({"type": "agent:gone"}), NoticeKind::Gone, "disappeared: its process is gone"),
+            (
+                json!({"type": "agent:gone"}),
+                NoticeKind::Gone,
+                "ended unexpectedly: its process is gone",
+            ),
         ] {
             let notice = of_agent("claude-code:s1", &agent(event), None).unwrap();
             assert_eq!((notice.kind, notice.title), (kind, format!("claude-code {title}")));

@@ -306,11 +306,16 @@ impl MonitoredVisit {
             AgentState::Failed(_) => self.failure.as_ref(),
             _ => None,
         };
-        let state = agent.state;
-        more.map_or_else(
-            || format!("the agent is {state}"),
-            |more| format!("the agent is {state}: {more}"),
-        )
+        let what = match agent.state {
+            AgentState::Working => "is working".to_owned(),
+            AgentState::Idle => "is idle".to_owned(),
+            AgentState::Prompting(kind) => format!("is at a prompt ({})", kind.name()),
+            AgentState::Failed(kind) => format!("failed ({})", kind.name()),
+            AgentState::Exited => "exited".to_owned(),
+            AgentState::Gone => "is gone: its process ended unexpectedly".to_owned(),
+        };
+        let more = more.map(|more| format!(": {more}")).unwrap_or_default();
+        format!("the agent {what}{more}")
     }
 
     pub(super) fn nudge(&mut self, due: DueTrigger, message: String) -> Vec<MonitorAction> {

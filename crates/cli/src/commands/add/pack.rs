@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use anyhook_engine::Level;
 use anyhook_hosts::HostSpec;
 use anyhook_model::exit_code;
-use anyhook_model::report::changes::{AddReport, PlacedCommand, PlacedHook};
+use anyhook_setup::pack_report::added;
 use anyhook_setup::packs::level::PackLevel;
 use anyhook_setup::packs::options::read_settings;
 use anyhook_setup::packs::source::{SourcePlace, WrittenSource, quoted};
@@ -54,7 +54,8 @@ pub fn run(
     let outcome = agent.as_ref().map_or(CommandOutcome::Done, CommandOutcome::InShadow);
     journal("add", &outcome, environment);
     if arguments.json {
-        let mut report = report(&pack, &hooks, &commands, arguments, agent.is_some());
+        let is_project = arguments.level.project;
+        let mut report = added(&pack, &hooks, &commands, is_project, agent.is_some());
         (report.source, report.digest) = (Some(found.place.recorded()), Some(found.digest));
         out.json(&report)?;
         return Ok(exit_code::OK);
@@ -137,35 +138,6 @@ fn ask(
         return Ok(());
     }
     Err(CommandError::problem(format!("`{}` was not added", pack.name)))
-}
-
-fn report(
-    pack: &Pack,
-    hooks: &[HookPlace<'_>],
-    commands: &[CommandPlace<'_>],
-    arguments: &AddArgs,
-    shadow: bool,
-) -> AddReport {
-    let added = hooks.iter().filter(|place| place.standing != PackStatus::Same);
-    let hook = |place: &HookPlace<'_>| PlacedHook {
-        name: place.hook.name().to_owned(),
-        folder: place.folder.to_string_lossy().into_owned(),
-    };
-    let new = commands.iter().filter(|place| place.standing != PackStatus::Same);
-    let command = |place: &CommandPlace<'_>| PlacedCommand {
-        agent: place.agent.id().to_owned(),
-        call: place.file.call.clone(),
-        path: place.file.path.to_string_lossy().into_owned(),
-    };
-    AddReport {
-        pack: Some(pack.name.clone()),
-        hooks: added.map(hook).collect(),
-        commands: new.map(command).collect(),
-        source: None,
-        digest: None,
-        shadow,
-        needs_trust: arguments.level.project,
-    }
 }
 
 /// Prints how many hooks there are now, and how many there were before.

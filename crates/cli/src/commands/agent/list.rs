@@ -6,18 +6,18 @@ use std::time::Duration;
 use anyhook_model::daemon::{AgentView, Request, Response};
 use anyhook_model::exit_code;
 use anyhook_model::json::to_spaced;
-use anyhook_terminal::states::agent_tone;
 use clap::Args;
 
-use super::{about, age, agents, rank};
+use super::agents;
 use crate::commands::CommandResult;
 use crate::commands::watch::source::{EventSource, SubscriptionStart, WatchUpdate, end_by};
 use crate::daemon::connect_if_it_runs;
 use crate::downtime;
-use crate::environment::{Environment, shown};
+use crate::environment::Environment;
 use crate::error::CommandError;
+use crate::pages;
 use crate::pattern::Pattern;
-use crate::ui::{Cell, Out, Tone};
+use crate::ui::{Out, Tone};
 
 /// How often the times on a terminal are redrawn.
 const TICK: Duration = Duration::from_secs(1);
@@ -73,7 +73,7 @@ impl ListArgs {
                     agent.host.as_deref().is_some_and(|host| wanted.matches(host))
                 })
         });
-        agents.sort_by_key(|agent| (rank(agent.full_state()), agent.since));
+        agents.sort_by_key(|agent| (pages::agents::rank(agent), agent.since));
         agents
     }
 }
@@ -104,25 +104,8 @@ fn print(
         out.line(&[(Tone::Plain, text), (Tone::Dim, " (use --all to include finished ones)")])?;
         return Ok(());
     }
-    let mut rows = vec![
-        ["agent", "state", "for", "source", "project", "about"]
-            .map(|title| Cell::new(Tone::Dim, title))
-            .to_vec(),
-    ];
     let now = anyhook_engine::now();
-    for agent in agents {
-        let state = agent.full_state();
-        let project = agent.project.as_deref().or(agent.work_dir.as_deref()).unwrap_or("");
-        rows.push(vec![
-            Cell::new(Tone::Strong, agent.shown_name()),
-            Cell::new(agent_tone(state), state.to_string()),
-            Cell::new(Tone::Plain, age(agent.since, now)),
-            Cell::new(Tone::Plain, agent.source.name()),
-            Cell::new(Tone::Plain, shown(project.as_ref(), &environment.places)),
-            Cell::new(Tone::Dim, about(agent)),
-        ]);
-    }
-    out.table(&rows)?;
+    out.lines("", &pages::agents::table(agents, now, &environment.places))?;
     Ok(())
 }
 
@@ -136,7 +119,7 @@ fn watch(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Comm
         // A stopped daemon is not started again by commands that only read.
         if let Some(agents) = look(environment)? {
             let agents = arguments.choose(agents);
-            let is_new = last.as_ref().is_none_or(|last| !is_same(last, &agents));
+            let is_new = last.as_ref().is_none_or(|last| !pages::agents::is_same(last, &agents));
             if is_new || is_terminal {
                 draw(&agents, is_terminal, last.is_none(), arguments, environment, out)?;
             }
@@ -162,15 +145,6 @@ fn look(environment: &Environment) -> Result<Option<Vec<AgentView>>, CommandErro
         Err(error) => Err(error.into()),
         Ok(_) => Err(anyhook_socket::ClientError::NoAnswer.into()),
     }
-}
-
-/// Returns whether a person would see no difference except for the time.
-fn is_same(one: &[AgentView], other: &[AgentView]) -> bool {
-    let seen = |agent: &AgentView| {
-        let AgentView { name, source, since, project, decision, .. } = agent.clone();
-        (agent.id.clone(), name, agent.full_state(), source, since, project, decision, about(agent))
-    };
-    one.iter().map(seen).eq(other.iter().map(seen))
 }
 
 fn draw(

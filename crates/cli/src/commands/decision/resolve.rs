@@ -5,14 +5,16 @@ use std::io::{BufRead, IsTerminal, Write};
 use anyhook_model::Resolution;
 use anyhook_model::daemon::{DecisionView, ResolveDecision};
 use anyhook_model::exit_code;
+use anyhook_model::nearest::nearest;
 use clap::Args;
 
 use super::filter::DecisionFilter;
-use super::{decisions, list, who};
+use super::{decisions, who};
 use crate::commands::CommandResult;
 use crate::daemon::connect;
 use crate::environment::Environment;
 use crate::error::CommandError;
+use crate::pages;
 use crate::ui::{Out, Tone, counted};
 
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
@@ -110,17 +112,12 @@ fn all(
     };
     let (meant, others): (Vec<DecisionView>, Vec<DecisionView>) = open.into_iter().partition(has);
     if meant.is_empty() {
-        let why = if others.is_empty() {
-            "no open decision matches".to_owned()
-        } else {
-            format!("no matching decision has an option `{choice}`")
-        };
-        return Err(CommandError::input(why).hint("anyhook decision list"));
+        return Err(no_such_option(choice, &others));
     }
     let question = format!("answer {} with `{choice}`", counted(meant.len(), "decision"));
     if !arguments.json || !arguments.yes {
         let mut shown = Out::stderr();
-        list::table(&meant, &mut shown)?;
+        pages::decisions::table(&meant, &mut shown)?;
         if !others.is_empty() {
             let left = counted(others.len(), "decision");
             let text = format!("skipped, no such option: {left}");
@@ -132,6 +129,19 @@ fn all(
             .hint("use --yes to skip the confirmation"));
     }
     answer(arguments, by, &meant, environment, out)
+}
+
+/// The error if no open decision that matches has an option.
+fn no_such_option(choice: &str, open: &[DecisionView]) -> CommandError {
+    if open.is_empty() {
+        return CommandError::input("no open decision matches").hint("anyhook decision list");
+    }
+    let options = open.iter().flat_map(|decision| &decision.inquiry.options);
+    let hint = match nearest(choice, options.map(|option| option.name.as_str())) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "anyhook decision list".to_owned(),
+    };
+    CommandError::input(format!("no matching decision has an option `{choice}`")).hint(hint)
 }
 
 fn answer(

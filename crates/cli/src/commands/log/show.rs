@@ -5,9 +5,9 @@ use anyhook_hosts::bus_event::{self, OURS};
 use anyhook_model::daemon::{PublishedEvent, Request, Response};
 use anyhook_model::id_prefix::{PrefixMatch, find_by_prefix};
 use anyhook_model::{Record, RecordId, exit_code};
+use anyhook_pages::record::{self, Trace};
 
 use super::super::CommandResult;
-use super::trace::{self, Trace};
 use crate::daemon::connect_if_it_runs;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -35,7 +35,7 @@ pub fn run(
         out.json(&value)?;
         return Ok(exit_code::OK);
     }
-    out.lines("", &trace::lines(&trace))?;
+    out.lines("", &record::lines(&trace))?;
     Ok(exit_code::OK)
 }
 

@@ -1,21 +1,19 @@
 //! `anyhook pipeline list` and `show`.
 
+use anyhook_daemon::usage;
 use anyhook_model::daemon::{DecisionView, Request, Response, Usage};
 use anyhook_model::pipeline::PipelineView;
 use anyhook_model::{ApprovalRequest, RecordId, exit_code};
 use anyhook_socket::ClientError;
-use anyhook_terminal::states::{phase_tone, pipeline_reason};
 
-use super::page::{WIDTH, lines};
 use super::{find, pipelines};
 use crate::commands::CommandResult;
-use crate::commands::agent::age;
 use crate::daemon::ask;
 use crate::downtime;
-use crate::environment::{Environment, shown};
+use crate::environment::Environment;
 use crate::error::CommandError;
-use crate::ui::{Cell, Out, Tone};
-use crate::usage;
+use crate::pages;
+use crate::ui::{Out, Tone};
 
 pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let mut pipelines = pipelines(environment)?;
@@ -33,20 +31,7 @@ pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> 
         return Ok(exit_code::OK);
     }
     let now = anyhook_engine::now();
-    let titles = ["pipeline", "name", "state", "step", "for", "project", "why"];
-    let mut rows = vec![titles.map(|title| Cell::new(Tone::Dim, title)).to_vec()];
-    for pipeline in &pipelines {
-        rows.push(vec![
-            Cell::new(Tone::Strong, pipeline.id.to_string()),
-            Cell::new(Tone::Plain, pipeline.run_name.as_ref().unwrap_or(&pipeline.name)),
-            Cell::new(phase_tone(pipeline.phase), pipeline.phase.name()),
-            Cell::new(Tone::Plain, pipeline.step.clone().unwrap_or_default()),
-            Cell::new(Tone::Plain, age(pipeline.created, pipeline.ended.unwrap_or(now))),
-            Cell::new(Tone::Plain, shown(pipeline.project.as_ref(), &environment.places)),
-            Cell::new(Tone::Plain, pipeline_reason(pipeline, WIDTH)),
-        ]);
-    }
-    out.table(&rows)?;
+    out.lines("", &pages::pipeline::table(&pipelines, now, &environment.places))?;
     Ok(exit_code::OK)
 }
 
@@ -63,7 +48,8 @@ pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> C
         Some(decision) => inquiry(decision, environment)?,
         None => None,
     };
-    let lines = lines(&pipeline, inquiry.as_ref(), anyhook_engine::now(), &environment.places);
+    let now = anyhook_engine::now();
+    let lines = pages::pipeline::lines(&pipeline, inquiry.as_ref(), now, &environment.places);
     out.lines("", &lines)?;
     Ok(exit_code::OK)
 }

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhook_model::exit_code;
+use anyhook_workflow::board;
 use anyhook_workflow::error::WorkflowError;
 use anyhook_workflow::event::agent_named;
 use anyhook_workflow::transaction::StateChange;
@@ -11,11 +12,10 @@ use anyhook_workflow::vocabulary::WorkflowStatus;
 use clap::Args;
 use serde_json::Value;
 
-use super::board;
 use super::report::report;
 use super::status::show;
 use crate::commands::CommandResult;
-use crate::environment::Environment;
+use crate::environment::{Environment, line_width};
 use crate::error::CommandError;
 use crate::ui::{Out, Tone};
 use crate::workflow;
@@ -68,7 +68,8 @@ pub fn run(arguments: &CompleteArgs, environment: &Environment, out: &mut Out) -
     if state.status == WorkflowStatus::Running {
         report.hints.clear();
     }
-    board::draw(&report, anyhook_engine::now(), out)
+    board::draw(&report, anyhook_engine::now(), line_width(), out)?;
+    Ok(exit_code::OK)
 }
 
 /// Accepts what the agent of an event has produced; sends it back if that is not possible.

@@ -15,7 +15,7 @@ pub fn look_at(environment: &Environment, ward: &mut SubjectFindings<'_>) {
         Ok(None) => {}
         Ok(Some(state)) => {
             let at = state.current_stage.map(|stage| format!(" at {stage}")).unwrap_or_default();
-            ward.good(format!("{} is {}{at}", state.workflow, state.status.name()));
+            ward.good(format!("{}: {}{at}", state.workflow, state.status.name()));
         }
         Err(trouble) => {
             let hint = trouble.next_step().unwrap_or("anyhook workflow check").to_owned();

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{ListedWorkflow, WorkflowListReport};
+use anyhook_terminal::format::age;
+use anyhook_workflow::board;
 use anyhook_workflow::machine::next;
 use anyhook_workflow::next_actions::is_stuck;
 use anyhook_workflow::project::Project;
@@ -12,9 +14,7 @@ use anyhook_workflow::state::WorkflowState;
 use anyhook_workflow::vocabulary::{Asks, WorkflowStatus};
 use jiff::Timestamp;
 
-use super::board;
 use crate::commands::CommandResult;
-use crate::commands::agent::age;
 use crate::environment::{Environment, shown};
 use crate::error::CommandError;
 use crate::ui::{Cell, Out, Tone};

@@ -2,13 +2,13 @@
 
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{NextAgent, WorkflowNextReport};
+use anyhook_workflow::board;
 use anyhook_workflow::next_actions::{NextAction, out_of};
 use anyhook_workflow::project::Project;
 use anyhook_workflow::state::WorkflowState;
 use anyhook_workflow::vocabulary::WorkflowStatus;
 use clap::Args;
 
-use super::board;
 use super::report::{hints, next, waits};
 use super::status::warn_of_config;
 use crate::commands::CommandResult;
@@ -53,7 +53,8 @@ pub fn run(arguments: &NextArgs, environment: &Environment, out: &mut Out) -> Co
         out.line(&[(board::tone(status), status), (Tone::Plain, &words)])?;
     }
     board::steps(&next, &waits, out)?;
-    board::hints(&hints(&project, &state), out)
+    board::hints(&hints(&project, &state), out)?;
+    Ok(exit_code::OK)
 }
 
 /// Tells the main agent which agent comes next, so that it delegates the work. An agent of the

@@ -1,14 +1,14 @@
 //! `anyhook workflow status`: prints the board.
 
 use anyhook_model::exit_code;
+use anyhook_workflow::board;
 use anyhook_workflow::briefing::NO_CONFIG;
 use anyhook_workflow::project::{CONFIG, Project};
 use anyhook_workflow::state::WorkflowState;
 
-use super::board;
 use super::report::report;
 use crate::commands::CommandResult;
-use crate::environment::Environment;
+use crate::environment::{Environment, line_width};
 use crate::ui::{Out, Tone};
 use crate::workflow;
 
@@ -34,5 +34,6 @@ pub fn show(project: &Project, state: &WorkflowState, json: bool, out: &mut Out)
         out.json(&report)?;
         return Ok(exit_code::OK);
     }
-    board::draw(&report, anyhook_engine::now(), out)
+    board::draw(&report, anyhook_engine::now(), line_width(), out)?;
+    Ok(exit_code::OK)
 }

@@ -53,7 +53,7 @@ fn gemini_cli_has_another_home() {
     let mut doctor = bed.environment().command(&["doctor"]);
     doctor.env("GEMINI_CLI_HOME", &other);
     let doctor = anyhook_testkit::run(doctor, b"");
-    assert!(doctor.stdout.contains("is installed in user settings"), "{doctor:?}");
+    assert!(doctor.stdout.contains("installed in user settings"), "{doctor:?}");
 
     bed.run("go on", [bed.shell_tool("touch forbidden"), ModelTurn::text("that was all")]);
     assert!(!bed.project().join("forbidden").exists());

@@ -95,7 +95,7 @@ fn not_there() {
     assert_run!(environment, environment.run(&["add", "nowhere"]), @"
     exit code: 65
     ----- stderr -----
-    error: `nowhere`: No such file or directory (os error 2)
+    error: `nowhere` does not exist
     hint: pass the path of a hook's folder
     ");
 }

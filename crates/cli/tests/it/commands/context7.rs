@@ -144,7 +144,7 @@ fn a_server_that_is_absent() {
     assert_run!(environment, environment.run(&["context7", "React"]), @"
     exit code: 1
     ----- stderr -----
-    error: no documentation found for `React`: the MCP server `context7`: `/nowhere/context7` cannot be started: No such file or directory (os error 2)
+    error: no documentation found for `React`: the MCP server `context7`: `/nowhere/context7` cannot be started: No such file or directory
     hint: install the program, or correct `command` and `cwd` in mcp.json
     ");
 }

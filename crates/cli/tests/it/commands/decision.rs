@@ -355,6 +355,10 @@ fn wrong_answers() {
         assert_eq!(ran.code, 65, "{choice}: {ran:?}");
         assert!(ran.stderr.contains("has no option"), "{ran:?}");
     }
+    let misspelled = environment.run(&["decision", "resolve", &id, "alow"]);
+    assert!(misspelled.stderr.ends_with("\nhint: did you mean `allow`?\n"), "{misspelled:?}");
+    let misspelled = environment.run(&["decision", "resolve", "--all", "--yes", "deni"]);
+    assert!(misspelled.stderr.ends_with("\nhint: did you mean `deny`?\n"), "{misspelled:?}");
     environment.run(&["decision", "resolve", &id, "1"]);
     assert_eq!(finish(waits).code, 0);
 }

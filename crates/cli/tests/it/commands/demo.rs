@@ -74,7 +74,7 @@ fn says_where_it_cannot_write() {
         assert_run!(environment, ran, @r#"
         exit code: 1
         ----- stderr -----
-        error: cannot access `[ROOT]/nowhere`: No such file or directory (os error 2) at path "[ROOT]/nowhere/anyhook-demo-[RANDOM]"
+        error: cannot access `[ROOT]/nowhere`: No such file or directory at path "[ROOT]/nowhere/anyhook-demo-[RANDOM]"
         hint: set TMPDIR to a writable folder
         "#);
     });

@@ -38,7 +38,7 @@ fn nothing_is_wired_in() {
     journal
       ✓ 0 records in the last 7 days
     claude-code
-      · is here (~/bin/claude) and not installed: anyhook install claude-code
+      · found (~/bin/claude), but anyhook is not installed in it: anyhook install claude-code
     codex
       · not found on this machine
     gemini-cli
@@ -64,18 +64,18 @@ fn all_is_well() {
     hooks
       ✓ 1 hook ready
     journal
-      ✓ 0 records in the last 7 days
+      ✓ 4 records in the last 7 days
     claude-code
-      ✓ is installed in user settings
+      ✓ installed in user settings
       · no events seen yet
     codex
-      ✓ is installed in user settings
+      ✓ installed in user settings
       · no events seen yet
     gemini-cli
-      ✓ is installed in user settings
+      ✓ installed in user settings
       · no events seen yet
     opencode
-      ✓ is installed in user settings
+      ✓ installed in user settings
       · no events seen yet
     no problems found
     ");
@@ -103,7 +103,7 @@ fn as_json() {
         {
           "about": "journal",
           "severity": "good",
-          "message": "0 records in the last 7 days"
+          "message": "1 record in the last 7 days"
         },
         {
           "about": "claude-code",
@@ -118,7 +118,7 @@ fn as_json() {
         {
           "about": "gemini-cli",
           "severity": "good",
-          "message": "is installed in user settings"
+          "message": "installed in user settings"
         },
         {
           "about": "gemini-cli",
@@ -181,7 +181,7 @@ fn broken_settings() {
     hooks
       ✓ 0 hooks ready
     journal
-      ✓ 0 records in the last 7 days
+      ✓ 1 record in the last 7 days
     claude-code
       ✗ `[ROOT]/home/.claude/settings.json` is invalid: Unterminated object on line 1 column 11
         hint: fix the file: the agent may not be able to read it either
@@ -215,19 +215,19 @@ fn hooks_are_switched_off() {
     hooks
       ✓ 0 hooks ready
     journal
-      ✓ 0 records in the last 7 days
+      ✓ 3 records in the last 7 days
     claude-code
-      ✓ is installed in user settings
+      ✓ installed in user settings
       ✗ does not call anyhook: disableAllHooks in [ROOT]/home/.claude/settings.json disables anyhook's hooks
         hint: remove it from [ROOT]/home/.claude/settings.json, then run anyhook doctor
       · no events seen yet
     codex
-      ✓ is installed in user settings
+      ✓ installed in user settings
       ✗ does not call anyhook: [features] hooks = false in [ROOT]/home/.codex/config.toml disables anyhook's hooks
         hint: remove it from [ROOT]/home/.codex/config.toml, then run anyhook doctor
       · no events seen yet
     gemini-cli
-      ✓ is installed in user settings
+      ✓ installed in user settings
       ✗ does not call anyhook: hooksConfig.enabled = false in [ROOT]/home/.gemini/settings.json disables anyhook's hooks
         hint: remove it from [ROOT]/home/.gemini/settings.json, then run anyhook doctor
       · no events seen yet
@@ -399,11 +399,11 @@ fn codex_does_not_trust_us() {
     hooks
       ✓ 0 hooks ready
     journal
-      ✓ 0 records in the last 7 days
+      ✓ 1 record in the last 7 days
     claude-code
       · not found on this machine
     codex
-      ✓ is installed in user settings
+      ✓ installed in user settings
       ✗ does not call anyhook: [ROOT]/home/.codex/hooks.json:pre_tool_use:0:0 is not trusted in [ROOT]/home/.codex/config.toml
         hint: anyhook install codex
       ✗ does not call anyhook: [ROOT]/home/.codex/hooks.json:stop:0:0 is not trusted in [ROOT]/home/.codex/config.toml
@@ -437,9 +437,9 @@ fn a_rival_and_a_missing_event() {
     hooks
       ✓ 0 hooks ready
     journal
-      ✓ 0 records in the last 7 days
+      ✓ 1 record in the last 7 days
     claude-code
-      ✗ is installed in user settings, but not at Stop
+      ✗ installed in user settings, but not at Stop
         hint: anyhook install claude-code
       · you also have a hook of your own: other-guard
       · no events seen yet
@@ -487,7 +487,7 @@ fn hooks_that_do_not_run() {
       · stranger is not trusted, so it does not run (run anyhook trust)
       ✓ 1 hook ready
     journal
-      ✓ 0 records in the last 7 days
+      ✓ 1 record in the last 7 days
     claude-code
       · not found on this machine
     codex
@@ -528,7 +528,7 @@ fn no_home() {
 fn a_copy_of_another_build() {
     let environment = environment();
     assert_eq!(anyhook(&environment, &["install", "claude-code"]).code, 0);
-    let words = "is another build than this program: anyhook install";
+    let words = "is from a different build than this program: anyhook install";
     let ran = anyhook(&environment, &["doctor"]);
     assert!(ran.code == 0 && !ran.stdout.contains(words), "{ran:?}");
     let copy = environment.home().join(".local/share/anyhook/bin/anyhook");

@@ -15,7 +15,7 @@ fn what_is_emitted_is_in_the_journal_without_a_daemon() {
     for arguments in [
         ["emit", "agent:idle", "--agent", "a"].as_slice(),
         &["emit", "agent:prompt", "--agent", "a", "--type", "permission"],
-        &["emit", "agent:prompt", "--agent", "a", "--type", "something_new"],
+        &["emit", "agent:prompt", "--agent", "a", "--type", "other"],
         &["emit", "agent:prompt", "--agent", "a"],
         &["emit", "agent:signal", "--agent", "a"],
         &[
@@ -83,6 +83,33 @@ fn the_agent_is_the_one_that_emits() {
     hint: pass --agent NAME; `anyhook agent list` shows the names
     ");
     assert_eq!(environment.run(&["emit", "agent:idle", "--agent", " "]).code, 64);
+}
+
+#[test]
+fn an_unknown_type_is_an_error() {
+    let environment = environment();
+    let ran = environment.run(&["emit", "agent:prompt", "--agent", "a", "--type", "perm"]);
+    assert_eq!(ran.code, 64, "{ran:?}");
+    assert_eq!(
+        ran.stderr,
+        "error: invalid value 'perm' for '--type <TYPE>'\n  \
+         [possible values: permission, idle, plan_approval, question, other]\n\
+         hint: did you mean `permission`?\n"
+    );
+    assert!(environment.journal().is_empty());
+}
+
+#[test]
+fn an_agent_that_asks_for_a_person_is_shown_to_need_one() {
+    let environment = environment();
+    for agent in ["b", "a"] {
+        environment.run(&["emit", "agent:idle", "--agent", agent]);
+    }
+    environment.run(&["emit", "agent:signal", "--agent", "a", "escalate", "--message", "look"]);
+    let listed = environment.run(&["agent", "list"]).stdout;
+    let states: Vec<&str> = listed.lines().skip(1).collect();
+    assert!(states[0].starts_with("a ") && states[0].contains(", needs you"), "{listed}");
+    assert!(states[1].starts_with("b ") && !states[1].contains("needs you"), "{listed}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn what_cannot_be_read() {
     assert_run!(environment, ran, @"
     exit code: 2
     ----- stderr -----
-    the event cannot be read as JSON: EOF while parsing a value at line 1 column 0
+    there is no event on standard input
     ");
     let ran = environment.run_with_input(&["guard", "mcp"], r#"{"event_type": "before_agent"}"#);
     assert_run!(environment, ran, @"

@@ -332,17 +332,17 @@ fn a_second_time() {
     assert_run!(environment, anyhook(&environment, &arguments), @"
     exit code: 0
     ----- stdout -----
-    Claude Code  is installed already (tested with 2.1.325)
+    Claude Code  already installed (tested with 2.1.325)
       cannot block session_start, subagent_start
-    Codex  is installed already (tested with 0.166.0)
+    Codex  already installed (tested with 0.166.0)
       does not have after_tool_failure, notification
       cannot block subagent_start
       can't ask you: an ask becomes a deny that explains how to approve (ask_fallback)
-    Gemini CLI  is installed already (tested with 0.61.0)
+    Gemini CLI  already installed (tested with 0.61.0)
       does not have subagent_start, subagent_stop, post_compact, permission_request
       cannot block session_start, pre_compact
       ignores context added before a tool call
-    OpenCode  is installed already (tested with 1.18.33)
+    OpenCode  already installed (tested with 1.18.33)
       cannot block session_start, subagent_start, subagent_stop, pre_compact
       can't ask you: an ask becomes a deny that explains how to approve (ask_fallback)
       ignores context added before a tool call
@@ -490,7 +490,7 @@ fn a_file_of_another_user() {
     assert_run!(environment, run(nobody, b""), @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/.claude/settings.json` cannot be read: Permission denied (os error 13)
+    error: `[ROOT]/home/.claude/settings.json` cannot be read: Permission denied
     hint: nothing was changed; check the file and its permissions
     ");
     assert_eq!(fs::read_to_string(&file).unwrap(), "{}\n");

@@ -484,7 +484,7 @@ fn a_journal_that_cannot_be_read() {
     assert_run!(environment, environment.run(&["log"]), @"
     exit code: 1
     ----- stderr -----
-    error: cannot access `[ROOT]/home/.local/state/anyhook/journal`: Not a directory (os error 20)
+    error: cannot access `[ROOT]/home/.local/state/anyhook/journal`: Not a directory
     hint: check the folder's permissions and free disk space
     ");
 }

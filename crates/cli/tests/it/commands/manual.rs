@@ -34,7 +34,7 @@ fn no_folder() {
     assert_run!(environment, environment.run(&["__manual", &missing.to_string_lossy()]), @"
     exit code: 1
     ----- stderr -----
-    error: cannot access `[ROOT]/missing`: No such file or directory (os error 2)
+    error: cannot access `[ROOT]/missing`: No such file or directory
     hint: the folder must already exist
     ");
 }

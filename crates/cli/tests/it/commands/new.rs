@@ -274,7 +274,7 @@ fn a_matcher_where_it_does_not_count() {
     assert_run!(environment, ran, @"
     exit code: 64
     ----- stderr -----
-    error: `before_stop` is not a tool event, so --tool and --pattern do not count
+    error: --tool and --pattern only apply to tool events, and `before_stop` is not one
     hint: omit them, or use a tool event such as before_tool
     ");
 }
@@ -328,7 +328,7 @@ fn a_folder_that_cannot_be_made() {
     assert_run!(environment, ran, @"
     exit code: 1
     ----- stderr -----
-    error: cannot access `[ROOT]/home/.config/agents/hooks/my-hook`: Not a directory (os error 20)
+    error: cannot access `[ROOT]/home/.config/agents/hooks/my-hook`: Not a directory
     hint: check the folder's permissions and free disk space
     ");
 }

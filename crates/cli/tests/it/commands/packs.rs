@@ -527,7 +527,7 @@ fn a_read_only_folder() {
     assert_run!(environment, ran, @"
     exit code: 1
     ----- stderr -----
-    error: cannot access `[ROOT]/home/.config/agents/hooks/check-human-approval`: Read-only file system (os error 30)
+    error: cannot access `[ROOT]/home/.config/agents/hooks/check-human-approval`: Read-only file system
     hint: check the folder's permissions and free disk space
     ");
     assert_eq!(files(&environment.user_hooks()), files(&of_repository().join("hooks")));

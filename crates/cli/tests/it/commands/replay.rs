@@ -373,7 +373,7 @@ fn bad_input() {
     assert_run!(environment, environment.run(&["replay", "--transcript", "nowhere.jsonl"]), @"
     exit code: 65
     ----- stderr -----
-    error: `[ROOT]/home/project/nowhere.jsonl` cannot be read: No such file or directory (os error 2)
+    error: `[ROOT]/home/project/nowhere.jsonl` cannot be read: No such file or directory
     hint: transcripts are in ~/.claude/projects, one .jsonl per session
     ");
     write(&environment.project().join("other.jsonl"), "{\"a\": 1}\n", 0o644);
@@ -404,7 +404,7 @@ fn nothing_to_try() {
     assert_run!(environment, environment.run(&["replay"]), @"
     exit code: 65
     ----- stderr -----
-    error: no hook to try
+    error: no hooks to try
     hint: pass --hook with a name or a folder
     ");
 }

@@ -237,8 +237,8 @@ fn a_command_or_a_path_where_it_has_no_meaning() {
     assert_run!(environment, environment.run(&["run", "before_agent", "--command", "ls"]), @"
     exit code: 64
     ----- stderr -----
-    error: --command has no meaning at before_agent
-    hint: it is for events of tools: anyhook run before_tool --command …
+    error: --command only applies to tool events, and `before_agent` is not one
+    hint: anyhook run before_tool --command …
     ");
     for conflict in [&["--input", "{}"][..], &["--tool", "Shell"], &["--path", "x"]] {
         let ran = environment.run(&[&["run", "before_tool", "--command", "ls"], conflict].concat());
@@ -326,8 +326,7 @@ fn a_payload_from_a_terminal_is_asked_for() {
     );
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(
-        ran.stdout
-            .contains("reading the event's further fields from standard input (Ctrl-D ends it)"),
+        ran.stdout.contains("reading additional event fields from standard input (Ctrl-D ends it)"),
         "{ran:?}"
     );
 }
@@ -392,7 +391,7 @@ fn a_payload_that_is_not_there() {
     assert_run!(environment, environment.run(&["run", "before_tool", "--payload", "gone.json"]), @"
     exit code: 65
     ----- stderr -----
-    error: `gone.json` cannot be read: No such file or directory (os error 2)
+    error: `gone.json` cannot be read: No such file or directory
     hint: pass a file with a JSON object, or - for standard input
     ");
 }

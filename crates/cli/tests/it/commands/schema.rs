@@ -172,7 +172,7 @@ fn an_unknown_schema() {
     exit code: 64
     ----- stderr -----
     error: unknown schema `hook`
-    hint: available: add, agents, ai-engineer-output, architect-output, architecture-assessment, backend-output, case, check, code-health-output, context-refresh-report, daemon-request, daemon-response, daemon-status, decisions, devops-output, doctor, emit, event, front-matter, frontend-output, governance-output, happening, hosts, install, list, new, notice, output, pack, packs, packs-lock, pipeline, pipeline-line, pipeline-plan, pipelines, plan, pm-output, project-config, promote, prompt, qa-output, record, reload, remove, replay, runbook, runbook-check, runbook-list, runbook-show, safety-output, second-opinion-review, serve-answer, serve-request, stage-completion-signal, stats, test, trust, uninstall, untrust, update, verdict, verify, workflow-check, workflow-context, workflow-file, workflow-history, workflow-next, workflow-state, workflow-status, workflow-validate
+    hint: `anyhook schema` lists them
     ");
 }
 

@@ -423,7 +423,7 @@ fn a_state_folder_that_cannot_be_written() {
     assert_run!(environment, environment.run(&["trust", "guard"]), @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/.local/state/anyhook/trust/copies`: Not a directory (os error 20)
+    error: `[ROOT]/home/.local/state/anyhook/trust/copies`: Not a directory
     hint: check the folder's permissions and free disk space
     ");
 }

@@ -227,7 +227,7 @@ fn not_installed() {
     assert_run!(environment, anyhook(&environment, &["uninstall", "claude-code", "--verify"]), @"
     exit code: 0
     ----- stdout -----
-    Claude Code  is not installed
+    Claude Code  not installed
     ");
     assert_eq!(files(&environment), before);
 }

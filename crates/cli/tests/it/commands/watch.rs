@@ -75,7 +75,7 @@ fn each_event_is_a_line() {
     let mut watching = Watching::begin(&environment, &["--after", "0"]);
     says(&environment, "mine", "escalate");
     let (signal, decision) = (watching.line(), watching.line());
-    assert!(signal.contains("  mine  ") && signal.ends_with("signals escalate\n"), "{signal}");
+    assert!(signal.contains("  mine  ") && signal.ends_with("asks for a person\n"), "{signal}");
     assert!(
         decision.ends_with(": the agent asks for help (1 done, 2 dismiss)\n"),
         "what follows from an event is told, too: {decision}"

@@ -240,11 +240,11 @@ fn an_agent_that_dies_is_a_persons_to_decide() {
     let id = world.begin("work");
     let decision = world.wait_decision(&id);
     assert_eq!(options(&decision), ["retry", "skip", "fail"]);
-    assert_eq!(decision["question"], "the agent is gone");
+    assert_eq!(decision["question"], "the agent is gone: its process ended unexpectedly");
     write(&world.environment.project().join("again"), "", 0o644);
     world.decide(&decision, "retry");
     let decision = world.wait_decision(&id);
-    assert_eq!(decision["question"], "the agent is exited");
+    assert_eq!(decision["question"], "the agent exited");
     world.decide(&decision, "skip");
     world.wait_phase(&id, "completed");
     assert_eq!(world.said().len(), 2);
@@ -411,7 +411,7 @@ agent "two" {
     let rows = world.run(&["log", "--event", "agent:prompt"]).stdout;
     assert!(rows.contains(&format!("{stale}: waits at a prompt (question)")), "{rows}");
     let rows = world.run(&["log", "--event", "agent:signal"]).stdout;
-    assert!(rows.contains(&format!("{stale}: signals complete")), "{rows}");
+    assert!(rows.contains(&format!("{stale}: reports that it is done")), "{rows}");
 
     let record = world.run(&["log", "--event", "agent:prompt", "--json"]).json();
     let record = record["id"].as_str().unwrap();

@@ -155,7 +155,7 @@ fn the_doctor_looks_at_the_state_and_at_the_definition() {
         ours.map(|one| (text(one, "severity"), text(one, "message"))).collect()
     };
     let desk = Desk::new();
-    let good = ("good".to_owned(), "delivery is running at requirements".to_owned());
+    let good = ("good".to_owned(), "delivery: running at requirements".to_owned());
     assert_eq!(of_workflow(&desk), [good]);
     write(&desk.path("ARTIFACTS/system/workflow-state.json"), "{", 0o644);
     assert!(of_workflow(&desk)[0].1.contains("cannot read `ARTIFACTS/system/workflow-state.json`"));

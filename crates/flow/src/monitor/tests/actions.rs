@@ -74,7 +74,7 @@ fn done_and_fail_end_the_step_with_a_reason() {
         assert_eq!(stage.hear(complete()), dropped(IgnoreReason::Stale), "it ended before");
     }
     let failed = Stage::new(&json!({"on_error": "fail"})).hear(fails(FailureKind::RateLimited));
-    let why = "the agent is failed (rate_limited): 429".to_owned();
+    let why = "the agent failed (rate_limited): 429".to_owned();
     assert_eq!(failed, Ok(vec![MonitorAction::Fail { why }]));
 }
 

@@ -1,6 +1,7 @@
 //! The summary when no agent works any more, with the next step.
 
 use anyhook_model::exit_code;
+use anyhook_workflow::board;
 use anyhook_workflow::gate_request::StageGate;
 use anyhook_workflow::next_actions::{is_stuck, out_of};
 use anyhook_workflow::project::Project;
@@ -8,7 +9,7 @@ use anyhook_workflow::state::WorkflowState;
 use anyhook_workflow::vocabulary::WorkflowStatus;
 
 use crate::commands::CommandResult;
-use crate::commands::workflow::{board, report};
+use crate::commands::workflow::report;
 use crate::ui::{Out, Tone};
 
 /// Prints the status of a workflow in which no agent works.

@@ -1,10 +1,7 @@
 //! Token usage of agents in words.
 
 use anyhook_model::daemon::Usage;
-
-pub use anyhook_daemon::usage::of_agent;
-
-use crate::format::thousands;
+use anyhook_terminal::format::thousands;
 
 /// Returns tokens in words: `1,200 in, 340 out, 5,000 from cache`.
 pub fn tokens(usage: Usage) -> Option<String> {

@@ -1,16 +1,21 @@
 //! The workflow board: the status of every stage, for a terminal.
 
+use std::io;
+
 use anyhook_model::report::workflow::{NextAgent, StageReport, WaitingApproval, WorkflowReport};
-use anyhook_workflow::opinion::lines;
+use anyhook_terminal::format::age;
+use anyhook_terminal::{Column, Out, Page, Tone};
 use jiff::Timestamp;
 
-use crate::commands::CommandResult;
-use crate::commands::agent::age;
-use crate::environment::line_width;
-use crate::ui::{Column, Out, Page, Tone};
+use crate::opinion::lines;
 
 /// Draws the board.
-pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> CommandResult {
+pub fn draw(
+    report: &WorkflowReport,
+    now: Timestamp,
+    width: usize,
+    out: &mut Out,
+) -> io::Result<()> {
     let mode = report.execution_mode.as_deref().unwrap_or("mode not set yet");
     out.line(&[
         (Tone::Strong, &report.workflow),
@@ -19,7 +24,7 @@ pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> CommandRe
         (Tone::Plain, &format!("  {mode}, risk {}", report.risk_level)),
     ])?;
     out.gap()?;
-    table(&report.stages, now, out)?;
+    table(&report.stages, now, width, out)?;
     for stage in &report.stages {
         for warning in &stage.warnings {
             out.line(&[(Tone::Warn, &format!("{}: ", stage.name)), (Tone::Plain, warning)])?;
@@ -36,15 +41,15 @@ pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> CommandRe
 }
 
 /// Prints what can be done next.
-pub fn hints(hints: &[String], out: &mut Out) -> CommandResult {
+pub fn hints(hints: &[String], out: &mut Out) -> io::Result<()> {
     for hint in hints {
         out.hint(hint)?;
     }
-    Ok(anyhook_model::exit_code::OK)
+    Ok(())
 }
 
 /// Prints who works and who is asked.
-pub fn steps(next: &[NextAgent], waits: &[WaitingApproval], out: &mut Out) -> CommandResult {
+pub fn steps(next: &[NextAgent], waits: &[WaitingApproval], out: &mut Out) -> io::Result<()> {
     for one in next {
         let what = match &one.reviewed_stage {
             Some(reviewed) => format!("{} of {reviewed}", one.stage),
@@ -72,11 +77,11 @@ pub fn steps(next: &[NextAgent], waits: &[WaitingApproval], out: &mut Out) -> Co
             out.line(&[(Tone::Plain, &line)])?;
         }
     }
-    Ok(anyhook_model::exit_code::OK)
+    Ok(())
 }
 
-/// Shows a line for each stage, at most as wide as the terminal.
-fn table(stages: &[StageReport], now: Timestamp, out: &mut Out) -> std::io::Result<()> {
+/// Shows a line for each stage, at most `width` wide.
+fn table(stages: &[StageReport], now: Timestamp, width: usize, out: &mut Out) -> io::Result<()> {
     let column = |title: &str, cell: &dyn Fn(&StageReport) -> (Tone, String)| {
         Column::new(title, stages.iter().map(cell).collect::<Vec<_>>().into_iter())
     };
@@ -84,7 +89,7 @@ fn table(stages: &[StageReport], now: Timestamp, out: &mut Out) -> std::io::Resu
         let since = stage.completed_at.or(stage.started_at);
         since.map(|since| age(since, now)).unwrap_or_default()
     };
-    Page::new(out, line_width()).table(
+    Page::new(out, width).table(
         0,
         vec![
             column("", &|stage| (tone(&stage.status), mark(&stage.status).to_owned())),

@@ -1,21 +1,38 @@
-//! All that is known of a pipeline, for `anyhook pipeline show` and `anyhook top`.
+//! Pipelines: a line for each, and all that is known of one.
 
 use anyhook_engine::Places;
 use anyhook_flow::approval_requests::listed;
 use anyhook_model::ApprovalRequest;
 use anyhook_model::pipeline::PipelineView;
-use anyhook_terminal::states::{NOT_VISITED, phase_tone, visit_sign, visited};
+use anyhook_setup::shown;
+use anyhook_terminal::format::{age, brief, thousands};
+use anyhook_terminal::states::{NOT_VISITED, phase_tone, pipeline_reason, visit_sign, visited};
+use anyhook_terminal::{Cell, StyledLine, Tone, columns, field, first_line};
 use jiff::Timestamp;
 
-use crate::commands::agent::age;
-use crate::commands::decision::list::how_to_answer;
-use crate::environment::shown;
-use crate::format::{brief, thousands};
-use crate::ui::{Cell, StyledLine, Tone, columns, field, first_line};
+use crate::decisions::how_to_answer;
 use crate::usage;
 
 /// What a pipeline waits for is cut to this width.
-pub const WIDTH: usize = 60;
+const WIDTH: usize = 60;
+
+/// Returns a line for each pipeline.
+pub fn table(pipelines: &[PipelineView], now: Timestamp, places: &Places) -> Vec<StyledLine> {
+    let titles = ["pipeline", "name", "state", "step", "for", "project", "why"];
+    let mut rows = vec![titles.map(|title| Cell::new(Tone::Dim, title)).to_vec()];
+    for pipeline in pipelines {
+        rows.push(vec![
+            Cell::new(Tone::Strong, pipeline.id.to_string()),
+            Cell::new(Tone::Plain, pipeline.run_name.as_ref().unwrap_or(&pipeline.name)),
+            Cell::new(phase_tone(pipeline.phase), pipeline.phase.name()),
+            Cell::new(Tone::Plain, pipeline.step.clone().unwrap_or_default()),
+            Cell::new(Tone::Plain, age(pipeline.created, pipeline.ended.unwrap_or(now))),
+            Cell::new(Tone::Plain, shown(pipeline.project.as_ref(), places)),
+            Cell::new(Tone::Plain, pipeline_reason(pipeline, WIDTH)),
+        ]);
+    }
+    columns(&rows)
+}
 
 /// Returns all that is known of a pipeline, and the options where it waits.
 pub fn lines(

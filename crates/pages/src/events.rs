@@ -3,11 +3,11 @@
 use anyhook_flow::approval_requests::{ended, listed};
 use anyhook_hosts::bus_event::OURS;
 use anyhook_model::approval_request::ApprovalEnding;
-use anyhook_model::bus::{AgentReport, PipelineReport};
+use anyhook_model::bus::{AgentReport, PipelineReport, SignalKind};
 use anyhook_model::daemon::PublishedEvent;
 use anyhook_model::{BusEvent, Record};
 
-use crate::ui::{Tone, first_line};
+use anyhook_terminal::{Tone, first_line};
 
 /// The description of a call, a question or a reason is cut to this width.
 const WIDTH: usize = 100;
@@ -66,8 +66,10 @@ pub fn line(event: &BusEvent) -> String {
 /// Returns what happened, on one line.
 pub fn what(event: &BusEvent) -> String {
     let text = match event {
-        BusEvent::AgentWorking(report) if report.call_ended => with("did", &call(report)),
-        BusEvent::AgentWorking(report) => with("works", &call(report)),
+        BusEvent::AgentWorking(report) if report.call_ended => {
+            with("finished a call", &call(report))
+        }
+        BusEvent::AgentWorking(report) => with("is working", &call(report)),
         BusEvent::AgentIdle(_) => "is idle".to_owned(),
         BusEvent::AgentPrompt(prompt) => {
             let asks = format!("waits at a prompt ({})", prompt.prompt_type.name());
@@ -80,10 +82,14 @@ pub fn what(event: &BusEvent) -> String {
         BusEvent::AgentExited(_) => "ended".to_owned(),
         BusEvent::AgentGone(_) => "is gone: its process ended unexpectedly".to_owned(),
         BusEvent::AgentSignal(signal) => {
-            let says = format!("signals {}", signal.kind.name());
-            with(&says, signal.message.as_deref().unwrap_or_default())
+            let says = match signal.kind {
+                SignalKind::Complete => "reports that it is done",
+                SignalKind::Escalate => "asks for a person",
+                SignalKind::Continue => "reports that it is not done yet",
+            };
+            with(says, signal.message.as_deref().unwrap_or_default())
         }
-        BusEvent::AgentStop(_) => "tried to stop, keeps working".to_owned(),
+        BusEvent::AgentStop(_) => "tried to stop, but keeps working".to_owned(),
         BusEvent::AgentInput(report) => with("received input", &call(report)),
         BusEvent::DecisionCreated(inquiry) => {
             let about = match (&inquiry.tool, &inquiry.about) {
@@ -125,12 +131,14 @@ fn of_pipeline(name: &str, report: &PipelineReport) -> String {
     let (thing, did) = name.split_once(':').unwrap_or((name, ""));
     let mut text = match (&report.step, thing) {
         (Some(step), "step") => format!("step {step} {did}"),
+        // The reason names the step that failed.
+        (Some(_), "pipeline") if report.why.is_some() => format!("pipeline {did}"),
         (Some(step), "pipeline") => format!("pipeline {did}: step {step}"),
         (Some(step), _) => format!("step {step}: {thing} {did}"),
         (None, _) => format!("{thing} {did}"),
     };
     if let Some(code) = report.exit_code {
-        text = format!("{text} with exit code {code}");
+        text = format!("{text} (exit code {code})");
     }
     if let Some(decision) = &report.decision {
         text = format!("{text} for decision {decision}");

@@ -4,19 +4,20 @@ use anyhook_engine::journal::Journal;
 use anyhook_model::daemon::PublishedEvent;
 use anyhook_model::json::{Object, merge};
 use anyhook_model::{AlarmKind, Event, Record, RunRecord, Verdict};
+use anyhook_replay::journal_replay;
+use anyhook_terminal::format::milliseconds;
+use anyhook_terminal::{StyledLine, Tone, counted};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::super::run::{said, verdict_lines};
-use crate::event_messages;
-use crate::format::milliseconds;
-use crate::journal_replay;
-use crate::ui::{StyledLine, Tone, counted};
+use crate::events;
+use crate::verdict::{hook_result, verdict_lines};
 
 /// At most this many lines of a payload or an output are shown; `--json` has them all.
 const LINES_MOST: usize = 60;
 
 /// A record with everything that belongs to it.
+#[derive(Debug)]
 pub struct Trace {
     /// The record, with its long texts restored.
     pub record: Record,
@@ -177,7 +178,7 @@ impl Page {
 
     /// Writes how the daemon interpreted it: what its agent does, or why it does not count.
     fn heard(&mut self, told: &PublishedEvent) {
-        self.field("daemon", &event_messages::line_of(told));
+        self.field("daemon", &events::line_of(told));
         if let Some(why) = &told.dropped {
             self.line(&[(Tone::Warn, "dropped  "), (Tone::Plain, why)]);
         }
@@ -187,7 +188,7 @@ impl Page {
     fn turns(&mut self, record: &Record, event: Option<&Event>) {
         let mut input = event.and_then(|event| event.tool.as_ref()?.input.as_object().cloned());
         for (index, run) in record.runs.iter().enumerate() {
-            let (tone, words) = said(run);
+            let (tone, words) = hook_result(run);
             let shadow = if run.shadow { " (shadow)" } else { "" };
             self.line(&[
                 (Tone::Dim, &format!("  {}. ", index + 1)),

@@ -1,0 +1,15 @@
+//! What people read of the things that anyhook knows: records and their verdicts, events of the
+//! daemon, agents, decisions, pipelines and runbooks, as tables and pages.
+//!
+//! Commands and `anyhook top` show the same pages. Where they are shown, and how wide, is up to
+//! those who ask for them.
+
+pub mod agents;
+pub mod decisions;
+pub mod events;
+pub mod pipeline;
+pub mod record;
+pub mod records;
+pub mod runbook;
+pub mod usage;
+pub mod verdict;
