@@ -38,6 +38,10 @@ pub(crate) fn of(command: &ShellCommand) -> Vec<FileAccess<'_>> {
     found.files
 }
 
+/// Programs whose arguments are a command or a text for a shell, besides wrappers.
+const RUNNING: &str = "xargs parallel eval trap su script watch tmux screen alias at autossh mosh \
+                       sshpass hyperfine kubectl oc vagrant lxc incus nix-shell osascript cmd";
+
 struct Found<'a> {
     command: &'a ShellCommand,
     files: Vec<FileAccess<'a>>,
@@ -97,7 +101,10 @@ impl<'a> Found<'a> {
         match table.operands {
             Operands::None => {}
             Operands::Unknown => self.may_be_paths(name),
-            Operands::Read => self.add_all(&operands, Access::Read),
+            Operands::Read => {
+                let end = operands.len() - usize::from(name == "[" && !operands.is_empty());
+                self.add_all(&operands[..end], Access::Read);
+            }
             Operands::Write => self.add_all(&operands, Access::Write),
             Operands::Delete => self.add_all(&operands, Access::Delete),
             Operands::Copies => self.sources_and_target(&operands, Access::Read),
@@ -165,7 +172,7 @@ impl<'a> Found<'a> {
 
     /// What a program that is not in the table may do.
     fn may_be_paths(&mut self, name: &str) {
-        if crate::wrappers::find(name).is_some() {
+        if crate::wrappers::find(name).is_some() || contains(RUNNING, name) {
             return;
         }
         for (word, role) in self.command.roles() {

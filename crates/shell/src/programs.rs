@@ -347,6 +347,7 @@ static PROGRAMS: &[Program] = &[
         )
         .reads("-f --file")
         .recursive("*"),
+    row("rimraf", Delete).recursive("*"),
     row("rm", Delete).values("").recursive("-r -R --recursive"),
     row("rmdir", Delete),
     row("rsync", Special).values(

@@ -87,10 +87,8 @@ impl Reader {
 
     /// Reads a text that a command runs as shell, and marks the command if parts are unknown.
     pub(super) fn run_code(&mut self, code: &Word, via: &str) -> Output {
-        if code.known().is_none()
-            && let Some(command) = self.line.commands.last_mut()
-        {
-            command.is_unknown = true;
+        if code.known().is_none() {
+            self.mark_unknown();
         }
         self.read_text(code, via)
     }
