@@ -58,7 +58,9 @@ impl<'a> Found<'a> {
     }
 
     fn push(&mut self, word: Cow<'a, Word>, access: Access) {
-        if !word.text.is_empty() && word.text != "-" {
+        // A process substitution is no file.
+        let is_file = !word.text.starts_with("/dev/fd/") && word.text != "-";
+        if !word.text.is_empty() && is_file {
             self.files.push(FileAccess { word, access, recursive: self.recursive });
         }
     }

@@ -325,6 +325,7 @@ const FILES: &[(&str, &str)] = &[
     ("echo a > ~/b", "W ~/b"),
     ("echo a >> b 2>&1", "W b"),
     ("[ -f a ]", "R a"),
+    ("cat <(ls) a", "R a"),
     ("x | xargs rm /a/b", "D /a/b, D …"),
     ("npx rimraf a", "D+ a"),
     ("python3 -c 'open(\"a\", \"w\").write(\"x\")'", "W a"),
