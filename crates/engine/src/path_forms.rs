@@ -70,6 +70,8 @@ pub struct NamedPath {
     pub given: String,
     /// Absolute.
     pub absolute: String,
+    /// Whether it has wildcards.
+    pub is_glob: bool,
     /// The command.
     pub command: String,
 }

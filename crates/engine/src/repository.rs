@@ -51,6 +51,17 @@ pub(crate) fn around(folder: &Path, top: &Path) -> Option<RepositoryFolder> {
     None
 }
 
+/// Returns the branch that is checked out in the repository that a folder is in.
+pub(crate) fn branch_of(folder: &Path) -> Option<String> {
+    let tree = folder.ancestors().find(|tree| tree.join(DOT_GIT).symlink_metadata().is_ok())?;
+    let dot_git = tree.join(DOT_GIT);
+    let directory = match line(&dot_git) {
+        Some(link) => tree.join(link.strip_prefix("gitdir: ")?),
+        None => dot_git,
+    };
+    Some(line(&directory.join("HEAD"))?.strip_prefix("ref: refs/heads/")?.to_owned())
+}
+
 /// Returns the identity of the repository whose working tree is `tree`, and the evidence for it.
 fn identity(tree: &Path) -> Option<(String, Vec<PathBuf>)> {
     let dot_git = tree.join(DOT_GIT);
@@ -107,6 +118,25 @@ mod tests {
 
     fn id(tree: &Path) -> Option<String> {
         around(tree, tree).map(|inside| inside.id)
+    }
+
+    #[test]
+    fn the_branch_of_a_folder_is_that_of_its_tree() {
+        let scratch = tempfile::tempdir().unwrap();
+        let tree = scratch.path().join("tree");
+        let other = scratch.path().join("other");
+        fs::create_dir_all(tree.join(".git/worktrees/other")).unwrap();
+        fs::create_dir_all(tree.join("src")).unwrap();
+        fs::create_dir(&other).unwrap();
+        assert_eq!(branch_of(&tree), None);
+        fs::write(tree.join(".git/HEAD"), "ref: refs/heads/release/1\n").unwrap();
+        assert_eq!(branch_of(&tree.join("src")).as_deref(), Some("release/1"));
+        let admin = tree.join(".git/worktrees/other");
+        fs::write(admin.join("HEAD"), "ref: refs/heads/fix\n").unwrap();
+        fs::write(other.join(".git"), format!("gitdir: {}\n", admin.display())).unwrap();
+        assert_eq!(branch_of(&other).as_deref(), Some("fix"));
+        fs::write(admin.join("HEAD"), "0123abcd\n").unwrap();
+        assert_eq!(branch_of(&other), None);
     }
 
     #[test]

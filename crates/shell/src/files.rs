@@ -38,6 +38,10 @@ pub(crate) fn of(command: &ShellCommand) -> Vec<FileAccess<'_>> {
     found.files
 }
 
+/// Programs whose arguments are a command or a text for a shell, besides wrappers.
+const RUNNING: &str = "xargs parallel eval trap su script watch tmux screen alias at autossh mosh \
+                       sshpass hyperfine kubectl oc vagrant lxc incus nix-shell osascript cmd";
+
 struct Found<'a> {
     command: &'a ShellCommand,
     files: Vec<FileAccess<'a>>,
@@ -54,7 +58,9 @@ impl<'a> Found<'a> {
     }
 
     fn push(&mut self, word: Cow<'a, Word>, access: Access) {
-        if !word.text.is_empty() && word.text != "-" {
+        // A process substitution is no file.
+        let is_file = !word.text.starts_with("/dev/fd/") && word.text != "-";
+        if !word.text.is_empty() && is_file {
             self.files.push(FileAccess { word, access, recursive: self.recursive });
         }
     }
@@ -97,7 +103,9 @@ impl<'a> Found<'a> {
         match table.operands {
             Operands::None => {}
             Operands::Unknown => self.may_be_paths(name),
-            Operands::Read => self.add_all(&operands, Access::Read),
+            Operands::Read => {
+                self.add_all(&operands, Access::Read);
+            }
             Operands::Write => self.add_all(&operands, Access::Write),
             Operands::Delete => self.add_all(&operands, Access::Delete),
             Operands::Copies => self.sources_and_target(&operands, Access::Read),
@@ -158,6 +166,11 @@ impl<'a> Found<'a> {
         }
         let code = ["-c", "-e", "-E", "-r", "-m", "--eval", "--command", "-Command"];
         if name != "unzip" && code.iter().any(|flag| self.command.has_flag(flag)) {
+            // What is behind the code is its input, for those that read line by line.
+            let is_filter = ["-n", "-p"].iter().any(|flag| self.command.has_flag(flag));
+            if contains("perl ruby", name) && is_filter {
+                self.add_all(operands, Access::Read);
+            }
             return;
         }
         self.add_all(&operands[..operands.len().min(1)], Access::Read);
@@ -165,7 +178,7 @@ impl<'a> Found<'a> {
 
     /// What a program that is not in the table may do.
     fn may_be_paths(&mut self, name: &str) {
-        if crate::wrappers::find(name).is_some() {
+        if crate::wrappers::find(name).is_some() || contains(RUNNING, name) {
             return;
         }
         for (word, role) in self.command.roles() {
@@ -214,7 +227,7 @@ impl<'a> Found<'a> {
             }
             "rsync" => self.rsync(operands),
             "git" => self.git(operands),
-            "aws" => self.aws(operands),
+            "aws" | "gcloud" => self.cloud(operands),
             _ => {}
         }
     }
@@ -358,14 +371,16 @@ impl<'a> Found<'a> {
         arguments.skip_while(|word| word.text != "--").skip(1).collect()
     }
 
-    fn aws(&mut self, operands: &[&'a Word]) {
+    /// Copies between this machine and a bucket.
+    fn cloud(&mut self, operands: &[&'a Word]) {
         let [service, action, rest @ ..] = operands else { return };
-        if service.text != "s3" || !contains("cp mv sync", &action.text) {
+        if !contains("s3 storage", &service.text) || !contains("cp mv sync rsync", &action.text) {
             return;
         }
-        let local: Vec<&Word> =
-            rest.iter().copied().filter(|word| !word.prefix().starts_with("s3://")).collect();
-        let upload = rest.first().is_some_and(|word| !word.prefix().starts_with("s3://"));
+        let is_local =
+            |word: &Word| !["s3://", "gs://"].iter().any(|start| word.prefix().starts_with(start));
+        let local: Vec<&Word> = rest.iter().copied().filter(|word| is_local(word)).collect();
+        let upload = rest.first().is_some_and(|word| is_local(word));
         self.add_all(&local, if upload { Access::Read } else { Access::Write });
     }
 }

@@ -151,7 +151,7 @@ static PROGRAMS: &[Program] = &[
     row("7z", Special).values("-o"),
     row("7za", Special).values("-o"),
     row("Remove-Item", Delete).values("-Path -LiteralPath").recursive("-Recurse -r").long_flags(),
-    row("[", Read),
+    row("[", No),
     row("ansible", No).values("-i -m -a -u -e -l -f -t --inventory --module-name --args"),
     row("apt", No).values("-o -c -t --option --config-file --target-release"),
     row("apt-get", No).values("-o -c -t --option --config-file --target-release"),
@@ -208,7 +208,7 @@ static PROGRAMS: &[Program] = &[
     row("docker", No).values(DOCKER),
     row("docker-compose", No).values(DOCKER),
     row("dpkg", No),
-    row("du", Read).values("-d -B -t --max-depth --exclude").recursive("*"),
+    row("du", No).values("-d -B -t --max-depth --exclude").recursive("*"),
     row("echo", No),
     row("ed", Write).values("-p"),
     row("egrep", ReadAfterFirst)
@@ -237,7 +237,7 @@ static PROGRAMS: &[Program] = &[
         .long_flags(),
     row("fish", ReadFirst).values("-c --command -C"),
     row("gawk", ReadAfterFirst).values("-F -v").reads("-f --file"),
-    row("gcloud", No).values(CLOUD),
+    row("gcloud", Special).values(CLOUD),
     row("gh", No).values(
         "-R --repo -t --title -b --body -B --base -H --head -l --label -a --assignee -f --field -F \
          --raw-field -X --method -q --jq --json --template -L --limit -s --state --body-file",
@@ -274,7 +274,7 @@ static PROGRAMS: &[Program] = &[
     row("less", Read).values("-p -P -t -x -y -z -j -h -k").writes("-o -O"),
     row("link", Copies),
     row("ln", Copies).values("-S --suffix -t --target-directory"),
-    row("ls", Read).values("-I -w -T --ignore --width --time-style").recursive("-R --recursive"),
+    row("ls", No).values("-I -w -T --ignore --width --time-style").recursive("-R --recursive"),
     row("lsof", Read).values("-i -p -u -c"),
     row("make", No).values("-C -f -j -o -W -I --directory --file --jobs"),
     row("mawk", ReadAfterFirst).values("-F -v").reads("-f"),
@@ -347,6 +347,7 @@ static PROGRAMS: &[Program] = &[
         )
         .reads("-f --file")
         .recursive("*"),
+    row("rimraf", Delete).recursive("*"),
     row("rm", Delete).values("").recursive("-r -R --recursive"),
     row("rmdir", Delete),
     row("rsync", Special).values(
@@ -380,7 +381,7 @@ static PROGRAMS: &[Program] = &[
     ),
     row("ssh-copy-id", No).values("-i -p -o"),
     row("ssh-keygen", No).values("-t -b -C -N -P -m -R -F").writes("-f"),
-    row("stat", Read).values("-c -f --format --printf"),
+    row("stat", No).values("-c -f --format --printf"),
     row("strings", Read).values("-n -e -t"),
     row("systemctl", No).values("-H -M -t -p -n -o -s --host --type --property --state --signal"),
     row("tac", Read).values("-s"),
@@ -392,7 +393,7 @@ static PROGRAMS: &[Program] = &[
     ),
     row("tee", Write),
     row("terraform", No).values("-chdir -var -var-file -target -out -state -backend-config").long_flags(),
-    row("test", Read),
+    row("test", No),
     row("tofu", No).values("-chdir -var -var-file -target -out -state -backend-config").long_flags(),
     row("touch", Write).values("-d -t -r --date --reference --time"),
     row("tr", No),

@@ -107,7 +107,7 @@ static WRAPPERS: &[Wrapper] = &[
     row("rtk", ""),
     row("runuser", "-u -g -G --user --group"),
     row("setarch", "").after(1),
-    row("setpriv", "--reuid --regid --groups --inh-caps --bounding-set"),
+    row("setpriv", "--reuid --regid --groups --bounding-set"),
     row("setsid", ""),
     row("setuidgid", "").after(1),
     row("softlimit", "-m -d -s"),

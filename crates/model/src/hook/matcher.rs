@@ -76,6 +76,21 @@ pub struct ShellCondition {
     /// Kinds of files, or patterns for them, one of which it works on.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub targets: Vec<String>,
+    /// The same for files that it reads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub reads: Vec<String>,
+    /// The same for files that it writes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub writes: Vec<String>,
+    /// The same for files that it deletes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub deletes: Vec<String>,
+    /// The same for files that it moves from their place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub moves: Vec<String>,
+    /// Kinds of files, or patterns for them, that do not count for any of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub except: Vec<String>,
     /// The same for files that its output is redirected to.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub redirects: Vec<String>,
@@ -91,6 +106,9 @@ pub struct ShellCondition {
     /// Variables, one of which is set for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub assigns: Vec<String>,
+    /// Branches, one of which is checked out in the repository in which it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub branch: Vec<String>,
     /// Whether it runs on another machine or in a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<bool>,

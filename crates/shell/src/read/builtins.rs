@@ -87,10 +87,8 @@ impl Reader {
 
     /// Reads a text that a command runs as shell, and marks the command if parts are unknown.
     pub(super) fn run_code(&mut self, code: &Word, via: &str) -> Output {
-        if code.known().is_none()
-            && let Some(command) = self.line.commands.last_mut()
-        {
-            command.is_unknown = true;
+        if code.known().is_none() {
+            self.mark_unknown();
         }
         self.read_text(code, via)
     }
@@ -118,8 +116,15 @@ impl Reader {
     }
 
     fn declare(&mut self, arguments: &[Word]) {
+        // `-n` makes a variable stand for another one.
+        let is_reference = arguments
+            .iter()
+            .any(|word| word.prefix().starts_with('-') && word.prefix().contains('n'));
         for word in arguments {
-            if let Some((name, value)) = word.split_once('=') {
+            if is_reference && let Some((name, _)) = word.split_once('=') {
+                let name = name.to_owned();
+                self.scope.set(&name, Value::Unknown);
+            } else if let Some((name, value)) = word.split_once('=') {
                 let append = name.ends_with('+');
                 let name = name.trim_end_matches('+').to_owned();
                 let old = append.then(|| self.scope.get(&name).cloned()).flatten();

@@ -356,6 +356,10 @@ impl Reader {
                     None => Expansion::One(Word::unknown(source)),
                 }
             }
+            Operation::Required(word) => {
+                self.expand_one(word);
+                base.unwrap_or_else(|| Expansion::One(Word::unknown(source)))
+            }
             Operation::Other(word) => {
                 self.expand_one(word);
                 Expansion::One(Word::unknown(source))

@@ -71,6 +71,8 @@ struct Reader {
     work: usize,
     is_stopped: bool,
     pipelines: u32,
+    /// The place of the command that runs now.
+    current: usize,
     /// The pipeline and the place in it.
     position: (u32, u32),
 }
@@ -102,6 +104,7 @@ impl Reader {
             work: MAX_WORK,
             is_stopped: false,
             pipelines: 0,
+            current: 0,
             position: (0, 0),
         }
     }
@@ -165,7 +168,9 @@ impl Reader {
         }
         self.depth += 1;
         self.via.push(via.to_owned());
+        let current = self.current;
         let output = act(self);
+        self.current = current;
         self.via.pop();
         self.depth -= 1;
         output
@@ -273,18 +278,23 @@ impl Reader {
         let bytes: usize = run.words.iter().map(|word| word.text.len() + 8).sum();
         self.spend(bytes + 16);
         let unknown = command.program().is_none() && !command.words.is_empty();
-        self.line.commands.insert(start.min(self.line.commands.len()), command);
+        self.current = start.min(self.line.commands.len());
+        self.line.commands.insert(self.current, command);
         if unknown {
             let text = Word::joined(&run.words).text;
             self.report(UnknownReason::Program, &text);
-            self.line.commands[start].is_unknown = true;
+            self.line.commands[self.current].is_unknown = true;
         }
     }
 
     /// Marks the command that runs now: what it runs cannot be told.
     fn unknown_code(&mut self, reason: UnknownReason, text: &str) {
         self.report(reason, text);
-        if let Some(command) = self.line.commands.last_mut() {
+        self.mark_unknown();
+    }
+
+    fn mark_unknown(&mut self) {
+        if let Some(command) = self.line.commands.get_mut(self.current) {
             command.is_unknown = true;
         }
     }

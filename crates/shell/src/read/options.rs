@@ -96,7 +96,7 @@ impl Reader {
                 _ => break,
             }
         }
-        if let (Some(folder), Some(command)) = (folder, self.line.commands.last_mut()) {
+        if let (Some(folder), Some(command)) = (folder, self.line.commands.get_mut(self.current)) {
             command.folder = folder;
         }
         self.git_subcommand(run.words.get(index - 1..).unwrap_or_default(), run);

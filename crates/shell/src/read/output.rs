@@ -77,6 +77,22 @@ const FETCHING: &str = "curl wget http https xh aria2c lynx w3m nc ncat netcat s
 const DECODING: &str = "base64 base32 basenc xxd openssl uudecode gunzip gzip zcat bunzip2 bzip2 \
                         bzcat xz unxz xzcat zstd gpg rev tr";
 
+/// Returns whether `mktemp` makes its file where temporary files usually are.
+fn is_in_usual_place(arguments: &[Word]) -> bool {
+    arguments.iter().all(|word| {
+        let text = word.prefix();
+        let names_folder = text.contains('/') || text.starts_with("-p") || text == "--tmpdir";
+        word.known().is_some() && !names_folder
+    })
+}
+
+/// Returns the path of a temporary file, of which only the folder can be told.
+fn temporary_file() -> Output {
+    let mut word = Word::literal("/tmp/");
+    word.push_unknown("mktemp");
+    Output::Known(word)
+}
+
 impl Reader {
     /// Returns what a program prints.
     pub(super) fn output(&mut self, name: &str, run: &Run) -> Output {
@@ -90,6 +106,7 @@ impl Reader {
             "basename" => base_name_of(arguments),
             "dirname" => dir_name_of(arguments),
             "which" | "realpath" | "readlink" => last_argument(arguments),
+            "mktemp" if is_in_usual_place(arguments) => temporary_file(),
             "seq" => Output::Unknown(UnknownReason::ComputedCode),
             _ if contains(SILENT, name) => Output::empty(),
             _ if contains(FETCHING, name) => Output::Unknown(UnknownReason::DownloadedCode),

@@ -192,6 +192,8 @@ pub enum Operation {
         from: WordSyntax,
         length: Option<WordSyntax>,
     },
+    /// `?`: the value, or an error with this text.
+    Required(WordSyntax),
     /// Anything else.
     Other(WordSyntax),
 }

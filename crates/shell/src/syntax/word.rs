@@ -344,6 +344,10 @@ impl Parser<'_> {
                 self.at += 1;
                 Operation::Alternative(self.operand(quoted, b"}"))
             }
+            b'?' => {
+                self.at += 1;
+                Operation::Required(self.operand(quoted, b"}"))
+            }
             b'#' | b'%' => {
                 self.at += 1;
                 self.at += usize::from(self.byte() == Some(byte));

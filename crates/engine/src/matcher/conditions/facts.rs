@@ -55,7 +55,9 @@ impl CallFacts {
 
     /// Returns whether a file, a URL or the MCP tool has a text in its name.
     pub fn names(&self, literal: &str, event: &Event) -> bool {
-        let is_file = |file: &FileUse| file.forms().any(|forms| forms.absolute.contains(literal));
+        let is_file = |file: &FileUse| {
+            file.is_glob || file.forms().any(|forms| forms.absolute.contains(literal))
+        };
         let files = self.files(event);
         self.is_cut
             || files.is_cut
@@ -145,6 +147,8 @@ pub struct FileUses {
 pub struct FileUse {
     pub path: FilePath,
     pub access: Access,
+    /// Whether it has wildcards, which may stand for many files.
+    pub is_glob: bool,
     /// The command that touches it, if one does.
     pub command: Option<(String, Option<String>)>,
     home: Option<String>,
@@ -246,6 +250,7 @@ impl FileUses {
         self.list.extend(forms.files.iter().map(|path| FileUse {
             path: path.clone(),
             access,
+            is_glob: false,
             command: None,
             home: home.clone(),
         }));
@@ -265,6 +270,7 @@ impl FileUses {
                     let text = command.text();
                     let named_path = NamedPath {
                         given: access.word.text.clone(),
+                        is_glob: access.word.is_glob() && path.contains(['*', '?', '[']),
                         absolute: path,
                         command: text,
                     };
@@ -284,7 +290,8 @@ impl FileUses {
         for (index, path) in resolved {
             let (named, access, program) = &named[index];
             let command = Some((named.command.clone(), program.clone()));
-            self.list.push(FileUse { path, access: *access, command, home: home.clone() });
+            let (access, is_glob) = (*access, named.is_glob);
+            self.list.push(FileUse { path, access, is_glob, command, home: home.clone() });
         }
     }
 }

@@ -259,7 +259,10 @@ impl FileMatcher {
 
     fn matches(&self, file: &FileUse) -> bool {
         let is_meant = |patterns: &[FilePattern]| {
-            patterns.iter().any(|pattern| file.forms().any(|forms| pattern.matches(&forms)))
+            patterns.iter().any(|pattern| {
+                file.forms()
+                    .any(|forms| pattern.matches(&forms) || file.is_glob && pattern.may_be(&forms))
+            })
         };
         // An exception holds for what is reached, so every form must be one.
         let is_exempt = || {

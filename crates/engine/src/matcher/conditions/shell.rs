@@ -1,13 +1,16 @@
 //! Conditions on one simple command.
 
+use std::path::Path;
+
 use anyhook_model::Event;
 use anyhook_model::hook::ShellCondition;
-use anyhook_shell::{RedirectionKind, ShellCommand, Word};
+use anyhook_shell::{Access, RedirectionKind, ShellCommand, Word};
 
 use super::facts::CallFacts;
 use super::target::{Place, Target, TargetKind};
 use super::{MatchEvidence, Prefilter, join};
 use crate::matcher::{Expression, wildcard};
+use crate::repository::branch_of;
 
 /// A condition on one simple command, ready to use.
 #[derive(Clone, Debug)]
@@ -19,7 +22,10 @@ pub struct ShellMatcher {
     all_flags: Vec<Vec<String>>,
     pattern: Option<Expression>,
     targets: Vec<TargetKind>,
+    /// What it reads, writes, deletes and moves.
+    by_access: [(Access, Vec<TargetKind>); 4],
     redirects: Vec<TargetKind>,
+    except: Vec<TargetKind>,
     any: Vec<Self>,
     all: Vec<Self>,
     not: Option<Box<Self>>,
@@ -64,6 +70,13 @@ impl ShellMatcher {
             all_flags: split(&definition.all_flags, '|'),
             pattern,
             targets: kinds(&definition.targets),
+            by_access: [
+                (Access::Read, kinds(&definition.reads)),
+                (Access::Write, kinds(&definition.writes)),
+                (Access::Delete, kinds(&definition.deletes)),
+                (Access::Move, kinds(&definition.moves)),
+            ],
+            except: kinds(&definition.except),
             redirects: kinds(&definition.redirects),
             any: several(&definition.any)?,
             all: several(&definition.all)?,
@@ -119,6 +132,7 @@ impl ShellMatcher {
                 .all_flags
                 .iter()
                 .all(|spellings| spellings.iter().any(|flag| command.has_flag(flag)))
+            && (definition.branch.is_empty() || candidate.is_on_branch(&definition.branch))
             && (definition.assigns.is_empty() || assigns(command, &definition.assigns))
             && (definition.piped_to.is_empty()
                 || candidate.is_piped(&definition.piped_to, |own, other| own < other))
@@ -135,10 +149,14 @@ impl ShellMatcher {
             argument = argument.or(Some(found(command, pattern)?));
         }
         if !self.redirects.is_empty() {
-            argument = argument.or(Some(candidate.redirect(&self.redirects)?));
+            argument = argument.or(Some(candidate.redirect(&self.redirects, &self.except)?));
         }
         if !self.targets.is_empty() {
-            argument = argument.or(Some(candidate.target(&self.targets)?));
+            argument = argument.or(Some(candidate.target(None, &self.targets, &self.except)?));
+        }
+        for (access, kinds) in self.by_access.iter().filter(|(_, kinds)| !kinds.is_empty()) {
+            let target = candidate.target(Some(*access), kinds, &self.except)?;
+            argument = argument.or(Some(target));
         }
         for other in &self.all {
             let Held { argument: more } = other.holds(candidate)?;
@@ -192,29 +210,42 @@ impl Candidate<'_> {
         })
     }
 
-    fn redirect(&self, kinds: &[TargetKind]) -> Option<String> {
+    fn is_on_branch(&self, branches: &[String]) -> bool {
+        let branch = self.folder.as_deref().and_then(|folder| branch_of(Path::new(folder)));
+        branch.is_some_and(|branch| wildcard::matches_any(branches, &branch))
+    }
+
+    fn redirect(&self, kinds: &[TargetKind], except: &[TargetKind]) -> Option<String> {
         let writes = self.command.redirections.iter().filter(|redirection| {
             matches!(
                 redirection.kind,
                 RedirectionKind::Write | RedirectionKind::Append | RedirectionKind::ReadWrite
             )
         });
-        self.first_of(writes.map(|redirection| &redirection.target), kinds)
+        self.first_of(writes.map(|redirection| &redirection.target), kinds, except)
     }
 
-    fn target(&self, kinds: &[TargetKind]) -> Option<String> {
+    fn target(
+        &self,
+        access: Option<Access>,
+        kinds: &[TargetKind],
+        except: &[TargetKind],
+    ) -> Option<String> {
         let files = self.command.files();
-        self.first_of(files.iter().map(|file| &*file.word), kinds)
+        let files = files.iter().filter(|file| access.is_none_or(|access| access == file.access));
+        self.first_of(files.map(|file| &*file.word), kinds, except)
     }
 
     fn first_of<'word>(
         &self,
         words: impl Iterator<Item = &'word Word>,
         kinds: &[TargetKind],
+        except: &[TargetKind],
     ) -> Option<String> {
         let mut words = words.filter(|word| {
             let target = Target::new(word, self.folder.as_deref(), self.place);
-            kinds.iter().any(|kind| target.is(kind))
+            let is_one_of = |kinds: &[TargetKind]| kinds.iter().any(|kind| target.is(kind));
+            is_one_of(kinds) && !is_one_of(except)
         });
         words.next().map(|word| word.text.clone())
     }

@@ -120,12 +120,13 @@ impl<'call> Place<'call> {
     /// Returns the folder in which a command runs.
     pub fn folder_of(&self, command: &ShellCommand) -> Option<String> {
         let work_dir = self.work_dir.to_string_lossy();
-        match &command.folder {
-            Folder::Start => Some(work_dir.into_owned()),
-            Folder::Relative(path) => Some(format!("{work_dir}/{path}")),
-            Folder::Absolute(path) => self.at_home(path).or_else(|| Some(path.clone())),
-            Folder::Unknown => None,
-        }
+        let folder = match &command.folder {
+            Folder::Start => work_dir.into_owned(),
+            Folder::Relative(path) => format!("{work_dir}/{path}"),
+            Folder::Absolute(path) => self.at_home(path).unwrap_or_else(|| path.clone()),
+            Folder::Unknown => return None,
+        };
+        Some(normal(&folder))
     }
 
     /// Returns a path that begins with `~`, in the home folder.
