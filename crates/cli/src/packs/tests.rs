@@ -65,7 +65,9 @@ fn every_hook_is_without_a_finding() {
             for (path, file) in &hook.files {
                 let path = written.join(path);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
-                fs::write(path, &file.bytes).unwrap();
+                fs::write(&path, &file.bytes).unwrap();
+                let mode = if file.runnable { 0o755 } else { 0o644 };
+                fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
             }
             let loaded = Hook::load(&written, Level::User);
             assert!(loaded.problems.is_empty(), "{}: {:?}", hook.name(), loaded.problems);
