@@ -25,7 +25,7 @@ pub fn added(
         path: place.file.path.to_string_lossy().into_owned(),
     };
     AddReport {
-        pack: Some(pack.name.to_owned()),
+        pack: Some(pack.name.clone()),
         hooks: added.map(hook).collect(),
         commands: new.map(command).collect(),
         source: None,

@@ -74,8 +74,9 @@ struct CorpusCase {
     pack: Option<String>,
     #[serde(default)]
     needs: Option<String>,
-    #[serde(default)]
-    why: Option<String>,
+    /// For people.
+    #[serde(default, rename = "why")]
+    _why: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,6 +145,23 @@ impl CorpusCase {
         event.to_string()
     }
 
+    /// Creates the project, for a case that needs a real one.
+    fn lay_out(&self) -> Option<TempDir> {
+        if self.branch.is_none() && self.exists.is_empty() {
+            return None;
+        }
+        let project = tempfile::tempdir().unwrap();
+        let branch = self.branch.as_deref().unwrap_or("feature/login");
+        let head = (".git/HEAD".to_owned(), format!("ref: refs/heads/{branch}\n"));
+        let files = self.exists.iter().map(|file| (file.clone(), String::new()));
+        for (path, text) in files.chain([head]) {
+            let path = project.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        Some(project)
+    }
+
     fn shown(&self) -> String {
         let text = self.command.clone().unwrap_or_else(|| self.payload());
         text.replace('\n', "⏎")
@@ -204,13 +222,16 @@ impl Judge {
 
     /// Returns what hooks decide about a case, and which one does.
     fn decide(&self, hooks: &InstalledHooks, case: &CorpusCase) -> (Option<Effect>, String) {
+        let laid_out = case.lay_out();
+        let project = laid_out.as_ref().map_or(Path::new(PROJECT), TempDir::path);
         let caller = Caller {
-            work_dir: PROJECT.into(),
-            project_dir: Some(PROJECT.into()),
+            work_dir: project.to_owned(),
+            project_dir: Some(project.to_owned()),
             now: anyhook_engine::now(),
             agent_id: None,
         };
-        let events = OpenFormat.decode(case.payload().as_bytes(), &caller).unwrap();
+        let payload = case.payload().replace(PROJECT, &project.to_string_lossy());
+        let events = OpenFormat.decode(payload.as_bytes(), &caller).unwrap();
         let mut strongest = (None, String::new());
         for event in events {
             let verdict = self.engine.run_only(&OpenFormat, hooks, event, &[]).verdict;

@@ -324,7 +324,7 @@ const FILES: &[(&str, &str)] = &[
     ("sudo cat a", "R a"),
     ("echo a > ~/b", "W ~/b"),
     ("echo a >> b 2>&1", "W b"),
-    ("[ -f a ]", "R a"),
+    ("[ -f a ]", ""),
     ("cat <(ls) a", "R a"),
     ("x | xargs rm /a/b", "D /a/b, D …"),
     ("npx rimraf a", "D+ a"),

@@ -123,9 +123,11 @@ impl FilePattern {
         }
         let (folder, name) = self.pattern.rsplit_once('/').unwrap_or(("", &self.pattern));
         let Some((parent, wanted)) = glob.absolute.rsplit_once('/') else { return false };
+        // `*` may stand for anything, and nearly never stands for this.
+        let letters = wanted.chars().filter(|letter| !"*?[]".contains(*letter)).count();
         // A wildcard does not stand for a dot at the beginning.
         let is_shown = wanted.starts_with('.') || !name.starts_with('.');
-        is_shown && parent.ends_with(folder) && glob_match(wanted, name)
+        letters > 1 && is_shown && parent.ends_with(folder) && glob_match(wanted, name)
     }
 
     /// Returns a text that every path it matches contains, if there is one.

@@ -213,6 +213,7 @@ const FILES_KEYS: &[HookKey] = &[
     key("move", TEXTS, "Files that it moves, from or to."),
     key("any", TEXTS, "Files, whatever it does to them."),
     key("except", TEXTS, "Files that do not count."),
+    key("exists", KeyValue::Boolean, "Whether the file must exist, or must not."),
 ];
 
 const MCP_KEYS: &[HookKey] = &[

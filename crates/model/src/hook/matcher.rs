@@ -149,6 +149,9 @@ pub struct FileCondition {
     /// Files that do not count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
+    /// Whether they must exist.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exists: Option<bool>,
 }
 
 /// What may stand for a [`FileCondition`]: one pattern, a list of them, or an object.
@@ -171,6 +174,8 @@ enum FilesForm {
         any: Vec<String>,
         #[serde(default, deserialize_with = "one_or_many")]
         except: Vec<String>,
+        #[serde(default)]
+        exists: Option<bool>,
     },
 }
 
@@ -179,8 +184,8 @@ impl From<FilesForm> for FileCondition {
         match form {
             FilesForm::One(any) => Self { any: vec![any], ..Self::default() },
             FilesForm::Many(any) => Self { any, ..Self::default() },
-            FilesForm::ByAccess { read, write, delete, r#move, any, except } => {
-                Self { read, write, delete, r#move, any, except }
+            FilesForm::ByAccess { read, write, delete, r#move, any, except, exists } => {
+                Self { read, write, delete, r#move, any, except, exists }
             }
         }
     }

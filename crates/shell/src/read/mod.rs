@@ -266,7 +266,7 @@ impl Reader {
         }
         let command = ShellCommand {
             words: run.words.clone(),
-            assignments: run.assignments.clone(),
+            assignments: run.assignments.iter().cloned().chain(declared(&run.words)).collect(),
             redirections: run.redirections.clone(),
             pipeline: self.position.0,
             place: self.position.1,
@@ -599,4 +599,15 @@ fn quoted(word: &Word) -> Word {
     }
     quoted.push("'");
     quoted
+}
+
+/// Returns the variables that a builtin sets by its arguments: `export NAME=VALUE`.
+fn declared(words: &[Word]) -> Vec<(String, Word)> {
+    const DECLARING: &str = "export declare local readonly typeset";
+    let [program, arguments @ ..] = words else { return Vec::new() };
+    if !program.known().is_some_and(|name| crate::programs::contains(DECLARING, name)) {
+        return Vec::new();
+    }
+    let pair = |word: &Word| word.split_once('=').map(|(name, value)| (name.to_owned(), value));
+    arguments.iter().filter_map(pair).collect()
 }

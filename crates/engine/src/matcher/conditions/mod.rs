@@ -8,6 +8,8 @@ mod shell;
 mod target;
 
 use anyhook_model::Event;
+use std::path::Path;
+
 use anyhook_model::hook::{FileCondition, MatcherDefinition, McpCondition};
 
 use self::facts::FileUse;
@@ -241,12 +243,13 @@ struct FileMatcher {
     moved: Vec<FilePattern>,
     any: Vec<FilePattern>,
     except: Vec<FilePattern>,
+    exists: Option<bool>,
 }
 
 impl FileMatcher {
     fn new(definition: &FileCondition) -> Self {
         let patterns = |texts: &[String]| texts.iter().map(|text| FilePattern::new(text)).collect();
-        let FileCondition { read, write, delete, r#move, any, except } = definition;
+        let FileCondition { read, write, delete, r#move, any, except, exists } = definition;
         Self {
             read: patterns(read),
             write: patterns(write),
@@ -254,6 +257,7 @@ impl FileMatcher {
             moved: patterns(r#move),
             any: patterns(any),
             except: patterns(except),
+            exists: *exists,
         }
     }
 
@@ -276,7 +280,10 @@ impl FileMatcher {
             || access.writes() && is_meant(&self.write)
             || access.deletes() && is_meant(&self.delete)
             || access.moves() && is_meant(&self.moved);
-        is_found && (self.except.is_empty() || !is_exempt())
+        let exists = || Path::new(&file.path.real).symlink_metadata().is_ok();
+        is_found
+            && (self.except.is_empty() || !is_exempt())
+            && self.exists.is_none_or(|wanted| wanted == exists())
     }
 
     fn prefilter(&self) -> Prefilter {

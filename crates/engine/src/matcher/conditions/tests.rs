@@ -33,8 +33,9 @@ fn matcher(definition: Value) -> Matcher {
     Matcher::new(&definition).unwrap()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "shorter where it is called")]
 fn shell(condition: Value) -> Matcher {
-    matcher(json!({"shell": condition}))
+    matcher(json!({ "shell": [condition] }))
 }
 
 /// Checks which events match, and that the prefilter lets all of them through.
