@@ -605,7 +605,7 @@ fn quoted(word: &Word) -> Word {
 fn declared(words: &[Word]) -> Vec<(String, Word)> {
     const DECLARING: &str = "export declare local readonly typeset";
     let [program, arguments @ ..] = words else { return Vec::new() };
-    if !program.known().is_some_and(|name| crate::programs::contains(DECLARING, name)) {
+    if !program.known().is_some_and(|name| programs::contains(DECLARING, name)) {
         return Vec::new();
     }
     let pair = |word: &Word| word.split_once('=').map(|(name, value)| (name.to_owned(), value));
