@@ -114,6 +114,7 @@ mod generated {
         AddReport, EmitReport, InstallReport, NewReport, PromoteReport, ReloadReport, RemoveReport,
         TrustReport, UninstallReport, UntrustReport, UpdateReport,
     };
+    use crate::report::learn::LearnReport;
     use crate::report::packs::ListedPack;
     use crate::report::runbook::{RunbookCheckReport, RunbookListReport, ShownPipeline};
     use crate::report::workflow::{
@@ -239,6 +240,11 @@ mod generated {
                 "install",
                 "What was installed into agents",
                 "As `anyhook install --json` prints it.",
+            ),
+            of::<LearnReport>(
+                "learn",
+                "Hooks that past calls suggest",
+                "The output of `anyhook learn --json`.",
             ),
             of::<NewReport>("new", "A hook that was made", "As `anyhook new --json` prints it."),
             of::<PromoteReport>(

@@ -3,16 +3,19 @@
 //! - `journal_replay` and `source`: what a journal or a transcript still knows of an event;
 //! - `isolate`: a sandbox in which nothing real can be changed; `sandbox_run`: the hooks run in it;
 //! - `compare`: the verdicts of the replay against the original ones;
-//! - `cases`: the cases in a hook's `tests` folder.
+//! - `cases`: the cases in a hook's `tests` folder;
+//! - `learn`: hooks that past events suggest.
 
 pub mod cases;
 mod compare;
 pub mod isolate;
 pub mod journal_replay;
 pub mod page;
+pub mod learn;
 mod sandbox_run;
 pub mod source;
 
+use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 
@@ -21,7 +24,7 @@ use anyhook_hook::environment::Environment;
 use anyhook_model::report::ReplayReport;
 
 use crate::isolate::IsolationOptions;
-use crate::source::PastEvents;
+use crate::source::{PastEvent, PastEvents};
 
 /// Why hooks could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -95,7 +98,9 @@ pub fn replay(
         problems,
         ..ReplayReport::default()
     };
-    let tried = sandbox_run::all(hooks, &payloads, jobs, environment, progress)?;
+    let names: HashSet<String> = report.hooks.iter().cloned().collect();
+    let judge = |item: &PastEvent, finished: &_| compare::judge(item, finished, &names);
+    let tried = sandbox_run::all(hooks, &payloads, jobs, environment, progress, judge)?;
     for (payload, judged) in payloads.iter().zip(&tried) {
         report.gone += if judged.is_none() { payload.count() } else { 0 };
     }

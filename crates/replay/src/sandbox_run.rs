@@ -15,18 +15,19 @@ use anyhook_hook::find_host;
 use anyhook_model::OpenFormat;
 
 use crate::ReplayError;
-use crate::compare::{JudgedEvent, judge};
 use crate::source::{PastEvent, PastPayload};
 
-/// Runs the hooks on the events of every payload, and reports how many payloads are processed; the
-/// results are in the order of the payloads, `None` for one that cannot be reconstructed.
-pub fn all(
+/// Runs the hooks on the events of every payload, and reports how many payloads are processed.
+/// Returns what `judge` makes of each event, in the order of the payloads; `None` for one that
+/// cannot be reconstructed.
+pub fn all<Judged: Send>(
     hooks: Vec<Hook>,
     payloads: &[PastPayload],
     jobs: usize,
     environment: &Environment,
     progress: &mut dyn FnMut(u64),
-) -> Result<Vec<Option<Vec<JudgedEvent>>>, ReplayError> {
+    judge: impl Fn(&PastEvent, &FinishedDispatch) -> Judged + Sync,
+) -> Result<Vec<Option<Vec<Judged>>>, ReplayError> {
     let names: HashSet<String> = hooks.iter().map(|hook| hook.name().to_owned()).collect();
     let installed = InstalledHooks::of(hooks);
     let next = AtomicUsize::new(0);
@@ -34,6 +35,7 @@ pub fn all(
     std::thread::scope(|scope| {
         for _ in 0..jobs.min(payloads.len()) {
             let (installed, names, next, sender) = (&installed, &names, &next, sender.clone());
+            let judge = &judge;
             scope.spawn(move || {
                 let engine = Engine::new(environment.places.clone());
                 let journal = environment.journal();
@@ -42,7 +44,9 @@ pub fn all(
                     let Some(payload) = payloads.get(index) else { break };
                     // Events are reconstructed one payload at a time: they may be large.
                     let judged = payload.items(journal.as_ref()).map(|items| {
-                        items.iter().map(|item| one(&engine, installed, names, item)).collect()
+                        let run = |item| run(&engine, installed, names, item);
+                        let one = |item| Ok(judge(item, &run(item)?));
+                        items.iter().map(one).collect::<Result<Vec<Judged>, ReplayError>>()
                     });
                     if sender.send((index, judged.transpose())).is_err() {
                         break;
@@ -51,7 +55,7 @@ pub fn all(
             });
         }
         drop(sender);
-        let mut results: Vec<Option<Vec<JudgedEvent>>> = payloads.iter().map(|_| None).collect();
+        let mut results: Vec<Option<Vec<Judged>>> = payloads.iter().map(|_| None).collect();
         let mut done = 0;
         // Consumed by value: an error stops all workers.
         for (index, result) in receiver {
@@ -63,17 +67,7 @@ pub fn all(
     })
 }
 
-/// Runs the hooks on one event, and compares.
-fn one(
-    engine: &Engine,
-    installed: &InstalledHooks,
-    names: &HashSet<String>,
-    item: &PastEvent,
-) -> Result<JudgedEvent, ReplayError> {
-    let finished = run(engine, installed, names, item)?;
-    Ok(judge(item, &finished, names))
-}
-
+/// Runs the hooks on one event.
 fn run(
     engine: &Engine,
     installed: &InstalledHooks,

@@ -2,8 +2,9 @@
 //!
 //! - [`settings`] and [`install`]: agents' settings files, and the entries that call us;
 //!   [`install_report`], [`host_report`], [`pack_report`]: what is reported of them and of packs;
-//! - [`new_hook`]: the template of a hook; [`packs`]: installs and removes packs of hooks;
-//!   [`shadow`]: hooks in shadow mode; [`promote`]: switches them to enforce;
+//! - [`new_hook`]: the template of a hook; [`learned`]: adds hooks that were proposed; [`packs`]:
+//!   installs and removes packs of hooks; [`shadow`]: hooks in shadow mode; [`promote`]: switches
+//!   them to enforce;
 //! - [`hooks`], [`runbooks`], [`mcp_servers`]: what applies to work in a folder, and whether it is
 //!   trusted; [`trust`]: what may be trusted, compared with what was trusted before;
 //!   [`trust_page`]: what a person sees of it;
@@ -21,6 +22,7 @@ pub mod host_report;
 pub mod install;
 pub mod install_report;
 pub mod known_places;
+pub mod learned;
 pub mod mcp_servers;
 pub mod new_hook;
 pub mod pack_report;
