@@ -81,6 +81,7 @@ const VALUES: &[(&str, &str, Values)] = &[
     ("log", "host", Values::Hosts),
     ("stats", "host", Values::Hosts),
     ("replay", "host", Values::Hosts),
+    ("learn", "host", Values::Hosts),
     ("agent list", "host", Values::HostPatterns),
     ("watch", "host", Values::HostPatterns),
     ("run", "event", Values::Events),

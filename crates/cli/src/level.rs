@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhook_engine::Level;
 use anyhook_setup::hooks::hooks_folder;
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -33,5 +33,21 @@ impl LevelArgs {
     /// Returns the `hooks` folder of the level; the user's unless the project's was requested.
     pub fn hooks_folder(self, environment: &Environment) -> Result<PathBuf, CommandError> {
         Ok(hooks_folder(self.asked().unwrap_or(Level::User), environment)?)
+    }
+}
+
+/// The value of `--level`, for commands with another `--project`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LevelName {
+    User,
+    Project,
+}
+
+impl From<LevelName> for Level {
+    fn from(level: LevelName) -> Self {
+        match level {
+            LevelName::User => Self::User,
+            LevelName::Project => Self::Project,
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 mod argument_values;
 mod commands;
+mod confirm;
 mod daemon;
 mod diagnostic;
 mod downtime;

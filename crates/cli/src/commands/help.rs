@@ -22,8 +22,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Hooks",
         &[
-            "demo", "new", "list", "check", "test", "run", "explain", "replay", "promote", "add",
-            "remove", "packs", "update", "undo", "trust", "untrust", "reload",
+            "demo", "new", "list", "check", "test", "run", "explain", "replay", "learn", "promote",
+            "add", "remove", "packs", "update", "undo", "trust", "untrust", "reload",
         ],
     ),
     ("Agents", &["install", "uninstall", "hosts", "doctor", "agent", "decision"]),

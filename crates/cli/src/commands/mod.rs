@@ -16,6 +16,7 @@ mod guard;
 mod help;
 mod hosts;
 mod install;
+mod learn;
 mod list;
 mod log;
 pub mod manual;
@@ -140,6 +141,7 @@ enum Command {
     Review(review::ReviewArgs),
     Daemon(daemon::DaemonArgs),
     Replay(replay::ReplayArgs),
+    Learn(learn::LearnArgs),
     Promote(promote::PromoteArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
@@ -303,6 +305,7 @@ impl Command {
         matches!(
             self,
             Self::New(_)
+                | Self::Learn(_)
                 | Self::Add(_)
                 | Self::Remove(_)
                 | Self::Update(_)
@@ -386,6 +389,7 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Comma
         Command::Doctor(arguments) => doctor::run(&arguments, environment, out),
         Command::Log(arguments) => log::run(&arguments, environment, out),
         Command::Promote(arguments) => promote::run(&arguments, environment, out),
+        Command::Learn(arguments) => learn::run(&arguments, environment, out),
         Command::Replay(arguments) => replay::run(&arguments, environment, out),
         Command::Verify(arguments) => verify::run(&arguments, environment, out),
         Command::Stats(arguments) => stats::run(&arguments, environment, out),

@@ -123,6 +123,8 @@ pub const RULES: &[(&str, Rule)] = &[
     ("daemon status", Rule::Anyone),
     ("daemon logs", Rule::Anyone),
     ("replay", Rule::Anyone),
+    // Only a person adds a hook that allows.
+    ("learn", Rule::Itself),
     // What an agent created in shadow mode is enforced once a person says so.
     ("promote", Rule::Unless("dry_run")),
     ("schema", Rule::Anyone),

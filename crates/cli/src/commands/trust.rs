@@ -1,6 +1,6 @@
 //! `anyhook trust`: approves a project's hooks, MCP servers and runbooks, after showing them.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhook_engine::Hook;
@@ -15,6 +15,7 @@ use anyhook_setup::trust_page::{self, TrustSummary};
 use clap::Args;
 
 use super::CommandResult;
+use crate::confirm::confirm;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::human_only::{CommandOutcome, agent_above, journal, only_a_person};
@@ -294,15 +295,4 @@ fn to_be_trusted(refused: CommandError, name: &str) -> CommandError {
     ))
 }
 
-/// Asks the person at the terminal; without one, the answer is no.
-pub fn confirm(question: &str) -> Result<bool, CommandError> {
-    if !std::io::stdin().is_terminal() {
-        return Ok(false);
-    }
-    let mut stderr = Out::stderr();
-    stderr.pieces(&[(Tone::Strong, &format!("{question} [y/N] "))])?;
-    std::io::stderr().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

@@ -450,6 +450,28 @@ fn a_script_beside_a_live_agent_is_a_persons() {
 }
 
 #[test]
+fn an_agent_may_learn_restrictions_but_not_what_is_allowed() {
+    let environment = crate::commands::learn::past();
+    let learn = "$anyhook learn --write --yes --level project";
+    let ran = in_agent(&environment, "claude", &format!("{learn} allow-npm-run-lint"));
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(
+        ran.stderr.contains("`anyhook learn` is refused: only a person may do this"),
+        "{ran:?}"
+    );
+    assert!(!environment.project_hooks().exists());
+    let ran = in_agent(&environment, "claude", &format!("{learn} deny-git-push-force"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(
+        ran.stdout.contains("have a person run: anyhook promote deny-git-push-force"),
+        "{ran:?}"
+    );
+    let outcomes: Vec<_> =
+        commands(&environment).into_iter().map(|(_, outcome, _)| outcome).collect();
+    assert_eq!(outcomes, ["refused", "done in shadow mode"]);
+}
+
+#[test]
 fn what_an_agent_adds_or_makes_is_watched_until_a_person_promotes_it() {
     let environment = environment();
     let theirs = environment.hook(

@@ -1,7 +1,5 @@
 //! `anyhook decision resolve`: answers one decision, or all that match.
 
-use std::io::{BufRead, IsTerminal, Write};
-
 use anyhook_model::Resolution;
 use anyhook_model::daemon::{DecisionView, ResolveDecision};
 use anyhook_model::exit_code;
@@ -11,6 +9,7 @@ use clap::Args;
 use super::filter::DecisionFilter;
 use super::{decisions, who};
 use crate::commands::CommandResult;
+use crate::confirm::confirm;
 use crate::daemon::connect;
 use crate::environment::Environment;
 use crate::error::CommandError;
@@ -114,7 +113,7 @@ fn all(
     if meant.is_empty() {
         return Err(no_such_option(choice, &others));
     }
-    let question = format!("answer {} with `{choice}`", counted(meant.len(), "decision"));
+    let question = format!("answer {} with `{choice}`?", counted(meant.len(), "decision"));
     if !arguments.json || !arguments.yes {
         let mut shown = Out::stderr();
         pages::decisions::table(&meant, &mut shown)?;
@@ -182,16 +181,4 @@ fn answer(
         out.json(&made)?;
     }
     Ok(code)
-}
-
-/// Asks for confirmation; without a terminal it cannot be given.
-fn confirm(question: &str) -> Result<bool, CommandError> {
-    if !std::io::stdin().is_terminal() {
-        return Ok(false);
-    }
-    Out::stderr().pieces(&[(Tone::Strong, &format!("{question}? [y/N] "))])?;
-    std::io::stderr().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

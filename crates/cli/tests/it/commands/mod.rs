@@ -19,6 +19,7 @@ mod guard;
 mod hook;
 mod hosts;
 mod install;
+pub mod learn;
 mod list;
 mod log;
 mod manual;
