@@ -75,8 +75,11 @@ fn run(
     item: &PastEvent,
 ) -> Result<FinishedDispatch, ReplayError> {
     let mut event = item.event_at_turn_of(|name| names.contains(name));
+    // A declarative hook starts nothing, so it needs no folder.
     let is_due = installed.hooks.iter().any(|standing| {
-        standing.hook.definition.triggers.iter().any(|trigger| trigger.kind == event.kind)
+        let definition = &standing.hook.definition;
+        definition.answer.is_none()
+            && definition.triggers.iter().any(|trigger| trigger.kind == event.kind)
     });
     let mut scratch = None;
     let mut variables = Vec::new();
