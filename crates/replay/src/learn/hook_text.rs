@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use anyhook_engine::definition;
 use anyhook_engine::{Hook, Level, Severity};
 use anyhook_model::hook::MatcherDefinition;
-use anyhook_model::report::learn::ProposedTest;
+use anyhook_model::report::learn::{LeftOutGroup, ProposedTest};
 use anyhook_model::{Effect, tools};
 use serde_json::{Value, json};
 
@@ -16,6 +16,8 @@ use super::yaml;
 
 /// At most this many test cases of each kind.
 const CASES: usize = 5;
+/// At most this many records are named in a HOOK.md.
+const EVIDENCE: usize = 20;
 /// A longer input is not worth a test case.
 const INPUT_LIMIT: usize = 2000;
 /// A name is cut to this length.
@@ -42,21 +44,29 @@ pub fn write_all(
     candidates: Vec<Candidate>,
     calls: &[PastCall],
     mut taken: HashSet<String>,
+    left_out: &mut Vec<LeftOutGroup>,
 ) -> Vec<WrittenHook> {
     let mut written = Vec::new();
     for candidate in candidates {
         let name = free_name(&candidate, &taken);
-        if let Some(hook) = write(candidate, &name, calls) {
-            taken.insert(name);
-            written.push(hook);
+        match write(&candidate, &name, calls) {
+            Some(hook) => {
+                taken.insert(name);
+                written.push(hook);
+            }
+            None => left_out.push(LeftOutGroup {
+                subject: about(&candidate),
+                why: "its condition cannot be written".to_owned(),
+                calls: candidate.group,
+            }),
         }
     }
     written
 }
 
-fn write(candidate: Candidate, name: &str, calls: &[PastCall]) -> Option<WrittenHook> {
-    let description = description(&candidate, calls);
-    let text = text(&candidate, name, &description, calls);
+fn write(candidate: &Candidate, name: &str, calls: &[PastCall]) -> Option<WrittenHook> {
+    let description = description(candidate, calls);
+    let text = text(candidate, name, &description, calls);
     let read = definition::read(text.as_bytes(), name);
     let is_sound = read.problems.iter().all(|problem| problem.severity <= Severity::Note)
         && read.definition.matcher == candidate.matcher
@@ -67,7 +77,8 @@ fn write(candidate: Candidate, name: &str, calls: &[PastCall]) -> Option<Written
     let mut hook = Hook::unread(name.as_ref(), Level::User);
     hook.definition = read.definition;
     hook.matcher = read.matcher;
-    let tests = tests(&candidate, calls);
+    let tests = tests(candidate, calls);
+    let candidate = candidate.clone();
     Some(WrittenHook { candidate, description, text, hook, tests })
 }
 
@@ -148,9 +159,13 @@ fn text(candidate: &Candidate, name: &str, description: &str, calls: &[PastCall]
     let decision = candidate.effect.word();
     let reason = yaml::quoted(&reason(candidate));
     let fails = if candidate.effect == Effect::Deny { "on_failure: block\n" } else { "" };
-    let evidence: Vec<&str> = evidence(candidate, calls).collect();
+    let evidence: Vec<&str> = evidence(candidate, calls).take(EVIDENCE).collect();
+    let more = match candidate.examples.len().saturating_sub(EVIDENCE) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     format!(
-        "---\n{matter}\n{matcher}decision: {decision}\nreason: {reason}\n{fails}---\n\n# {name}\n\n{description}.\n\nProposed by `anyhook learn` from these records of the journal: {}.\n",
+        "---\n{matter}\n{matcher}decision: {decision}\nreason: {reason}\n{fails}---\n\n# {name}\n\n{description}.\n\nProposed by `anyhook learn` from these records of the journal: {}{more}.\n",
         evidence.join(", ")
     )
 }

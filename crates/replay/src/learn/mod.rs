@@ -68,7 +68,7 @@ pub fn learn(
     calls.retain(is_meant);
     let Suggestions { candidates, mut left_out } = propose(&calls, installed, limits);
     let taken: HashSet<String> = installed.iter().map(|hook| hook.name().to_owned()).collect();
-    let written = hook_text::write_all(candidates, &calls, taken);
+    let written = hook_text::write_all(candidates, &calls, taken, &mut left_out);
     let asked: Vec<PastPayload> = payloads.into_iter().filter(is_asked_about).collect();
     let proposals = trial::judge(written, &calls, &asked, environment, progress, &mut left_out)?;
     Ok(Lesson { calls: propose::counts(calls.iter()), proposals, left_out, problems })

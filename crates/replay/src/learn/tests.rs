@@ -1,5 +1,6 @@
 //! Proposals from made-up calls, and calls from made-up records.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use anyhook_engine::Hook;
@@ -304,6 +305,19 @@ fn redacted_calls_are_no_examples() {
     assert_eq!(only(&calls).examples, [0]);
 }
 
+#[test]
+fn any_number_of_examples_makes_a_hook() {
+    let mut calls: Vec<PastCall> = (0..1500)
+        .map(|session| shell(Denied, session, &format!("npm publish x{session}")))
+        .collect();
+    calls.extend((0..1500).map(|session| shell(Allowed, session, "npm run lint")));
+    let mut left_out = Vec::new();
+    let candidates = proposed(&calls).candidates;
+    let written = hook_text::write_all(candidates, &calls, HashSet::new(), &mut left_out);
+    assert_eq!((written.len(), left_out), (2, Vec::new()));
+    assert!(written[0].text.contains(" and 1480 more.\n"), "{}", written[0].text);
+}
+
 /// Every combination of a few commands and outcomes: no proposal decides against a call that it was
 /// made from, and none allows what destroys.
 #[test]
@@ -366,7 +380,9 @@ fn a_hook_file_means_what_was_proposed() {
     let candidates = proposed(&calls).candidates;
     assert_eq!(candidates.len(), 3);
     let taken = ["deny-git-push-force".to_owned()].into();
-    let written = hook_text::write_all(candidates, &calls, taken);
+    let mut left_out = Vec::new();
+    let written = hook_text::write_all(candidates, &calls, taken, &mut left_out);
+    assert_eq!(left_out, []);
     let names: Vec<&str> = written.iter().map(|one| one.hook.name()).collect();
     assert_eq!(names, ["deny-git-push-force-2", "ask-write-it-s-a", "allow-npm-run-lint"]);
     contains_all(&written[0].text, &["mode: shadow", "decision: deny", "all_flags: '-f|--force'"]);
