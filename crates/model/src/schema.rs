@@ -228,7 +228,7 @@ mod generated {
     }
 
     /// Returns the schemas of the output of commands that change something.
-    fn of_changes() -> [(&'static str, String); 11] {
+    fn of_changes() -> [(&'static str, String); 12] {
         [
             of::<AddReport>("add", "What was added", "As `anyhook add --json` prints it."),
             of::<EmitReport>(

@@ -10,8 +10,8 @@ pub mod cases;
 mod compare;
 pub mod isolate;
 pub mod journal_replay;
-pub mod page;
 pub mod learn;
+pub mod page;
 mod sandbox_run;
 pub mod source;
 

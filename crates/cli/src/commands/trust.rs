@@ -294,5 +294,3 @@ fn to_be_trusted(refused: CommandError, name: &str) -> CommandError {
         "a person has to trust `{name}` first: run anyhook trust {name} in your own terminal"
     ))
 }
-
-}

@@ -14,7 +14,7 @@ use anyhook_setup::packs::{PackError, lock};
 use clap::Args;
 
 use super::CommandResult;
-use super::trust::confirm;
+use crate::confirm::confirm;
 use crate::environment::{Environment, shown};
 use crate::error::CommandError;
 use crate::level::LevelArgs;

@@ -12,7 +12,7 @@ use anyhook_setup::packs::source::{SourcePlace, WrittenSource, quoted};
 
 use super::{AddArgs, CommandResult};
 use crate::agents as machine;
-use crate::commands::trust::confirm;
+use crate::confirm::confirm;
 use crate::environment::{Environment, shown};
 use crate::error::CommandError;
 use crate::human_only::{CommandOutcome, agent_above, journal, only_a_person, watched};
