@@ -223,9 +223,9 @@ fn exact_command(program: &str, examples: &[Example<'_>]) -> Option<MatcherDefin
     if !examples.iter().all(is_bare) {
         return None;
     }
-    let texts: BTreeSet<&str> =
+    let texts: BTreeSet<String> =
         examples.iter().filter_map(|example| Some(example.command?.text())).collect();
-    let (alone, longer): (Vec<&str>, Vec<&str>) =
+    let (alone, longer): (Vec<String>, Vec<String>) =
         texts.into_iter().partition(|text| *text == program);
     let arguments = |pattern: &str| {
         let arguments = vec![pattern.to_owned()];

@@ -133,7 +133,7 @@ pub fn of(subject: &Subject, example: &Example<'_>) -> Option<&'static str> {
     if flags_of(command).iter().any(|flag| is_dangerous(flag)) {
         return Some("its flags are dangerous");
     }
-    let leads_out = command.arguments().iter().any(|word| leads_out(word.raw(), example));
+    let leads_out = command.arguments().iter().any(|word| leads_out(&word.text, example));
     (leads_out || reaches_far(example)).then_some("it works on something outside the project")
 }
 
