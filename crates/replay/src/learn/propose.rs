@@ -245,7 +245,7 @@ impl Proposer<'_> {
     fn identity(&self, index: usize) -> Option<String> {
         let event = &self.calls[index].event;
         match self.about[index].as_ref()? {
-            (Subject::Command { .. }, Some(command)) => Some(command.text().to_owned()),
+            (Subject::Command { .. }, Some(command)) => Some(command.text()),
             (Subject::Url(_), _) => subject::url(event.tool.as_ref()?),
             (Subject::File(_), _) => files::pattern_of(event),
             (Subject::Mcp { .. }, _) => Some(String::new()),
