@@ -400,8 +400,8 @@ mod tests {
 
     #[test]
     fn what_comes_with_the_program_is_offered() {
-        assert_eq!(offered("anyhook packs "), ["delivery-workflow"]);
-        assert_eq!(offered("anyhook add pack/"), ["pack/delivery-workflow"]);
+        assert_eq!(offered("anyhook packs deli"), ["delivery-workflow"]);
+        assert_eq!(offered("anyhook add pack/no-d"), ["pack/no-destroy"]);
         assert_eq!(offered("anyhook schema front-"), ["front-matter"]);
         assert_eq!(offered("anyhook run before_tool --tool Sh"), ["Shell"]);
         assert_eq!(offered("anyhook completions z"), ["zsh"]);

@@ -112,7 +112,7 @@ mod generated {
     use crate::record::Record;
     use crate::report::changes::{
         AddReport, EmitReport, InstallReport, NewReport, PromoteReport, ReloadReport, RemoveReport,
-        TrustReport, UninstallReport, UntrustReport, UpdateReport,
+        TrustReport, UndoReport, UninstallReport, UntrustReport, UpdateReport,
     };
     use crate::report::learn::LearnReport;
     use crate::report::packs::ListedPack;
@@ -228,7 +228,7 @@ mod generated {
     }
 
     /// Returns the schemas of the output of commands that change something.
-    fn of_changes() -> [(&'static str, String); 12] {
+    fn of_changes() -> [(&'static str, String); 13] {
         [
             of::<AddReport>("add", "What was added", "As `anyhook add --json` prints it."),
             of::<EmitReport>(
@@ -263,6 +263,11 @@ mod generated {
                 "As `anyhook remove --json` prints it.",
             ),
             of::<TrustReport>("trust", "What was trusted", "As `anyhook trust --json` prints it."),
+            of::<UndoReport>(
+                "undo",
+                "Files that are back as they were",
+                "As `anyhook undo --json` prints it.",
+            ),
             of::<UninstallReport>(
                 "uninstall",
                 "What was removed from agents",

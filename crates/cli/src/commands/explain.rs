@@ -94,7 +94,7 @@ pub fn show(
         let text = format!("then the {PIPELINE} blocks the stop: {message}");
         out.line(&[(Tone::Warn, &text)])?;
     }
-    if let Some(reading) = reading(&in_project) {
+    if let Some(reading) = reading(&in_project).filter(|reading| !is_plain(reading, event)) {
         show_reading(&reading, out)?;
     }
     let (other, left_out): (Vec<_>, Vec<_>) = plan
@@ -130,6 +130,15 @@ fn why_not(hook: &Hook, why: &SkipReason, event: &Event) -> String {
         }
         _ => why.to_string(),
     }
+}
+
+/// Returns whether a line is the one command that it seems to be.
+fn is_plain(reading: &CallReading, event: &Event) -> bool {
+    let CallReading { commands, files, urls, unknown } = reading;
+    let [only] = commands.as_slice() else { return false };
+    let line = event.headline().unwrap_or_default();
+    let has_more = only.remote || !(files.is_empty() && urls.is_empty() && unknown.is_empty());
+    !has_more && only.via.is_empty() && only.command == line.trim()
 }
 
 /// Shows what a command line was read as.

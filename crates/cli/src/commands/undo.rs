@@ -2,6 +2,7 @@
 
 use anyhook_guards::checkpoint::{Change, ChangeKind, Checkpoint, Repository, UndoPlan};
 use anyhook_model::exit_code;
+use anyhook_model::report::changes::{CheckpointReport, UndoReport, UndoneFile};
 use clap::Args;
 
 use super::CommandResult;
@@ -25,29 +26,73 @@ pub struct UndoArgs {
     /// Show the differences and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(arguments: &UndoArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let repository = Repository::find(&environment.work_dir)?;
     if arguments.list {
-        list(&repository.checkpoints()?, out)?;
+        let checkpoints = repository.checkpoints()?;
+        if arguments.json {
+            let checkpoints = checkpoints.iter().map(checkpoint).collect();
+            out.json(&UndoReport { checkpoints, ..UndoReport::default() })?;
+        } else {
+            list(&checkpoints, out)?;
+        }
         return Ok(exit_code::OK);
     }
     if arguments.dry_run {
         let plan = repository.plan_undo(arguments.id.as_deref())?;
-        tell(&plan, true, out)?;
-        out.text(&repository.patch_of(&plan)?)?;
+        if arguments.json {
+            out.json(&UndoReport { dry_run: true, ..report(&plan) })?;
+        } else {
+            tell(&plan, true, out)?;
+            out.text(&repository.patch_of(&plan)?)?;
+        }
         return Ok(exit_code::OK);
     }
     by_a_person("undo", environment, || {
         let plan = repository.plan_undo(arguments.id.as_deref())?;
         let saved = repository.undo(&plan)?;
+        if arguments.json {
+            let saved = saved.map(|saved| saved.id().to_owned());
+            out.json(&UndoReport { saved, ..report(&plan) })?;
+            return Ok(exit_code::OK);
+        }
         tell(&plan, false, out)?;
         let back = saved.as_ref().map_or_else(String::new, |saved| format!(" {}", saved.id()));
         let hint = format!("`anyhook undo{back}` brings the previous state back");
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &hint)])?;
         Ok(exit_code::OK)
     })
+}
+
+fn checkpoint(checkpoint: &Checkpoint) -> CheckpointReport {
+    CheckpointReport {
+        id: checkpoint.id().to_owned(),
+        at: checkpoint.at,
+        session: checkpoint.session().to_owned(),
+        before: checkpoint.before.clone(),
+    }
+}
+
+fn report(plan: &UndoPlan) -> UndoReport {
+    let file = |change: &Change| UndoneFile {
+        path: change.path.to_string_lossy().into_owned(),
+        change: match change.kind {
+            ChangeKind::Restore => "restored",
+            ChangeKind::Delete => "deleted",
+            ChangeKind::Skip => "skipped",
+        }
+        .to_owned(),
+    };
+    UndoReport {
+        checkpoint: Some(checkpoint(&plan.target)),
+        files: plan.changes.iter().map(file).collect(),
+        ..UndoReport::default()
+    }
 }
 
 fn list(checkpoints: &[Checkpoint], out: &mut Out) -> std::io::Result<()> {

@@ -593,8 +593,11 @@ fn every_link_leads_somewhere() {
     let mut broken = Vec::new();
     for file in markdown_files(".").iter().map(|file| file.trim_start_matches("./")) {
         let text = read(file);
+        // What looks like a link in a front matter is an expression.
+        let front_matter = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+        let text = front_matter.map_or(text.as_str(), |(_, body)| body);
         let folder = root.join(file).parent().unwrap().to_owned();
-        for link in links(&text) {
+        for link in links(text) {
             if link.contains("://") || link.starts_with("mailto:") {
                 continue;
             }

@@ -305,3 +305,46 @@ pub struct ReloadReport {
     /// The guards for which running sessions now use the current version; empty for all guards.
     pub guards: Vec<String>,
 }
+
+/// `anyhook undo --json`
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UndoReport {
+    /// Whether this is only what would be done (`--dry-run`).
+    pub dry_run: bool,
+    /// The checkpoint whose files are back; none with `--list`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<CheckpointReport>,
+    /// The checkpoint of the state before, which undoes this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved: Option<String>,
+    /// The files that change.
+    pub files: Vec<UndoneFile>,
+    /// With `--list`: every checkpoint of the working tree.
+    pub checkpoints: Vec<CheckpointReport>,
+}
+
+/// A checkpoint of a working tree.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CheckpointReport {
+    /// Its id.
+    pub id: String,
+    /// When it was made.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub at: jiff::Timestamp,
+    /// The session it was made in.
+    pub session: String,
+    /// What the agent was about to do.
+    pub before: String,
+}
+
+/// A file that an undo changes.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UndoneFile {
+    /// Its path in the working tree.
+    pub path: String,
+    /// `restored`, `deleted`, or `skipped` if it cannot be changed.
+    pub change: String,
+}

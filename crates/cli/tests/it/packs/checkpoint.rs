@@ -69,6 +69,21 @@ fn what_an_agent_did_is_undone_step_by_step() {
 }
 
 #[test]
+fn what_is_done_is_reported_as_json() {
+    let environment = with_work();
+    write(&environment, "a.txt", "two\n");
+    let listed = environment.run(&["undo", "--list", "--json"]).json();
+    let id = listed["checkpoints"][0]["id"].clone();
+    assert_eq!(listed["checkpoints"][0]["before"], "WriteFile: a.txt");
+    let tried = environment.run(&["undo", "--dry-run", "--json"]).json();
+    assert_eq!((&tried["dry_run"], &tried["checkpoint"]["id"]), (&json!(true), &id));
+    let done = environment.run(&["undo", "--json"]).json();
+    assert_eq!(done["files"], json!([{"path": "a.txt", "change": "restored"}]));
+    assert!(done["saved"].is_string(), "{done}");
+    assert_eq!(read(&environment, "a.txt").unwrap(), "one\n");
+}
+
+#[test]
 fn a_command_that_reads_makes_none() {
     let environment = with_work();
     assert_eq!(call(&environment, "Shell", &json!({"command": "cat a.txt | wc -l"})).code, 0);

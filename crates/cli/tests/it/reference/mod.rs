@@ -14,6 +14,7 @@ use anyhook_testkit::{CommandRun, TestEnv, write};
 use serde_json::{Value, json};
 
 mod answers;
+mod declarative;
 mod environment;
 mod events;
 mod hook_file;
