@@ -128,14 +128,9 @@ fn it_holds_in_the_words_of_every_agent() {
         ("codex", "shell", json!({"command": ["bash", "-lc", "rm x"]})),
         ("gemini-cli", "run_shell_command", json!({"command": "rm x"})),
         ("gemini-cli", "write_file", json!({"file_path": ".env", "content": ""})),
-        ("opencode", "bash", json!({"command": "rm x"})),
     ];
     for (host, name, input) in calls {
-        let event = match host {
-            "gemini-cli" => "BeforeTool",
-            "opencode" => "tool.execute.before",
-            _ => "PreToolUse",
-        };
+        let event = if host == "gemini-cli" { "BeforeTool" } else { "PreToolUse" };
         let payload = json!({
             "hook_event_name": event, "session_id": "s", "cwd": environment.project(),
             "tool_name": name, "tool_input": input, "transcript_path": null,
@@ -144,7 +139,7 @@ fn it_holds_in_the_words_of_every_agent() {
         answer_host(&environment, host, payload.to_string().into_bytes());
         assert_eq!(environment.journal().len(), before + 1, "{host} {name}");
         let record = last_record(&environment);
-        assert_eq!(record["verdict"]["effect"], "deny", "{host} {name}: {record}");
+        assert_eq!(record["verdict"]["decision"], "deny", "{host} {name}: {record}");
     }
 }
 
@@ -175,14 +170,14 @@ fn neither_a_script_nor_an_answer_is_nothing_to_run() {
 
 #[test]
 fn cases_and_replay_work_as_for_scripts() {
-    let environment = environment();
+    let environment = crate::environment();
     shell(&environment, "rm x");
     shell(&environment, "ls");
     declared(&environment, "guard", &format!("{RM}\ndecision: deny\nreason: no {{argument}}"));
     let folder = environment.user_hooks().join("guard");
     for (name, command, expect) in [
         ("denies", "rm x", json!({"decision": "deny", "reason_contains": "no"})),
-        ("passes", "ls", json!({"decision": null})),
+        ("passes", "ls", json!({"decision": "skipped"})),
     ] {
         let event = json!({
             "event_type": "before_tool", "tool_name": "Shell", "tool_input": {"command": command},
@@ -192,7 +187,7 @@ fn cases_and_replay_work_as_for_scripts() {
     }
     let tested = environment.run(&["test", "guard", "--json"]);
     assert_eq!(tested.code, 0, "{tested:?}");
-    let replayed = environment.run(&["replay", "guard", "--json"]);
+    let replayed = environment.run(&["replay", "--hook", "guard", "--json"]);
     assert_eq!(replayed.code, 0, "{replayed:?}");
     let report = replayed.json();
     assert_eq!(report["new_blocks"].as_array().unwrap().len(), 1, "{report}");

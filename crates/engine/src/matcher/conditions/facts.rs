@@ -223,9 +223,17 @@ pub fn reading(event: &Event) -> Option<CallReading> {
         text: unknown.text.clone(),
         reason: unknown.reason.to_string(),
     });
+    let is_run = |command: &&ShellCommand| !command.words.is_empty();
+    let mut files: Vec<FileReading> = Vec::new();
+    for file in facts.files(event).list.iter().map(file) {
+        // What `sudo` runs has its redirections, too.
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
     Some(CallReading {
-        commands: facts.commands().map(command).collect(),
-        files: facts.files(event).list.iter().map(file).collect(),
+        commands: facts.commands().filter(is_run).map(command).collect(),
+        files,
         urls: facts.urls.clone(),
         unknown: unknown.collect(),
     })
