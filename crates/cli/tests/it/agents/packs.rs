@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::table::{self, Column};
 use super::{DENIED, LOST, Step, TOLD, Talk, capability};
 use crate::environment;
-use crate::packs::{edit_hook, git, make_repository};
+use crate::packs::{git, make_repository};
 
 /// The packs that work side by side in one conversation.
 const AT_WORK: [&str; 12] = [
@@ -54,11 +54,16 @@ fn card() -> String {
     ["4539", "5787", "6362", "1486"].join(" ")
 }
 
-/// Makes a bed where the agent calls us, with packs; none if it cannot be run here.
-fn bed_with(agent: Agent, packs: &[&str]) -> Option<AgentSandbox> {
+/// Makes a bed where the agent calls us, with packs and values of their options; none if it cannot be
+/// run here.
+fn bed_with(agent: Agent, packs: &[&str], options: &[(&str, &str)]) -> Option<AgentSandbox> {
     let bed = AgentSandbox::within(environment(), agent)?;
     for pack in packs {
-        let added = bed.environment().run(&["add", &format!("pack/{pack}")]);
+        let source = format!("pack/{pack}");
+        let set =
+            options.iter().filter(|(name, _)| name == pack).flat_map(|(_, set)| ["--set", *set]);
+        let arguments: Vec<&str> = ["add", &source].into_iter().chain(set).collect();
+        let added = bed.environment().run(&arguments);
         assert_eq!(added.code, 0, "{added:?}");
     }
     let installed = bed.environment().run(&["install", agent.name()]);
@@ -75,7 +80,15 @@ struct Work {
 
 impl Work {
     fn see(agent: Agent) -> Option<Column> {
-        let bed = bed_with(agent, &AT_WORK)?;
+        // To ask is the end of Gemini CLI when nobody is there.
+        let action = if agent == Agent::GeminiCli { "action=mask" } else { "action=ask" };
+        let options = [
+            ("pii", action),
+            ("format-on-write", r#"commands={"txt": "bin/upper"}"#),
+            ("lint-on-write", r#"commands={"txt": "bin/grep {file}"}"#),
+            ("tests-before-stop", "command=bin/tests"),
+        ];
+        let bed = bed_with(agent, &AT_WORK, &options)?;
         prepare(&bed);
         let prompt = format!("charge {} and write it down", card());
         let talk = Talk::hold(&bed, &prompt, conversation(&bed));
@@ -215,17 +228,9 @@ fn remote(bed: &AgentSandbox) -> PathBuf {
     bed.environment().root().join("remote.git")
 }
 
-/// Sets options of the packs, and makes a repository whose remote knows more than it does.
+/// Makes a repository whose remote knows more than it does.
 fn prepare(bed: &AgentSandbox) {
     let (here, project) = (bed.environment(), bed.project());
-    let upper = format!("commands: {{txt: {}}}", project.join("bin/upper").display());
-    edit_hook(here, "format-on-write", "commands: {}", &upper);
-    edit_hook(here, "lint-on-write", "commands: {}", "commands: {txt: 'bin/grep {file}'}");
-    let command = "    blocks: 3\n    command: 'bin/tests'\n";
-    edit_hook(here, "tests-before-stop", "    blocks: 3\n", command);
-    if bed.agent() == Agent::GeminiCli {
-        edit_hook(here, "pii", "action: ask", "action: mask");
-    }
     write(&project.join("bin/upper"), "#!/bin/sh\ntr a-z A-Z\n", 0o755);
     write(&project.join("bin/grep"), "#!/bin/sh\n! grep -n HELLO \"$1\"\n", 0o755);
     let tests = format!("#!/bin/sh\ngrep -q changed notes.md || {{ echo {FAILING}; exit 1; }}\n");
@@ -289,15 +294,15 @@ struct Limited {
 
 impl Limited {
     fn see(agent: Agent) -> Option<Column> {
-        let bed = bed_with(agent, &AT_THE_LIMIT)?;
-        let here = bed.environment();
-        edit_hook(here, "rate-limit", "tools: {}", "tools: {Shell: {per_session: 2}}");
-        edit_hook(here, "rate-limit", "action: ask", "action: deny");
-        edit_hook(here, "budget", "session: {calls: 1000,", "session: {calls: 3,");
-        edit_hook(here, "budget", "action: ask", "action: deny");
-        edit_hook(here, "notify-when-waiting", "desktop: true", "desktop: false");
-        let command = "command: 'cat >> told; echo >> told'";
-        edit_hook(here, "notify-when-waiting", "command: null", command);
+        let options = [
+            ("rate-limit", r#"tools={"Shell": {"per_session": 2}}"#),
+            ("rate-limit", "action=deny"),
+            ("budget", r#"session={"calls": 3}"#),
+            ("budget", "action=deny"),
+            ("notify-when-waiting", "desktop=false"),
+            ("notify-when-waiting", "command=cat >> told; echo >> told"),
+        ];
+        let bed = bed_with(agent, &AT_THE_LIMIT, &options)?;
         let mut limited = Self { bed, column: Column::new() };
         limited.check_limits();
         limited.check_prompt();
@@ -348,7 +353,7 @@ impl Limited {
         let screen = self.bed.open(script)?;
         screen.submit("do it");
         let told = || fs::read_to_string(self.bed.project().join("told")).unwrap_or_default();
-        wait_within(AGENT_PATIENCE, "the message", || told().ends_with("\n"));
+        wait_within(AGENT_PATIENCE, "the message", || told().ends_with('\n'));
         assert!(!self.has("done"), "it waits: {}", screen.text());
         let told: Value = serde_json::from_str(&told()).unwrap();
         assert_eq!(told["kind"], "permission", "{told:#}");

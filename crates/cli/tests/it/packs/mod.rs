@@ -26,7 +26,7 @@ fn with_packs(packs: &[&str]) -> TestEnv {
 }
 
 /// Replaces a part of a hook's HOOK.md.
-pub fn edit_hook(environment: &TestEnv, hook: &str, from: &str, to: &str) {
+fn edit_hook(environment: &TestEnv, hook: &str, from: &str, to: &str) {
     let file = environment.user_hooks().join(hook).join("HOOK.md");
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.contains(from), "{text}");
