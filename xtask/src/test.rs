@@ -100,7 +100,7 @@ pub const SUITES: [Suite; 18] = [
     },
     Suite {
         name: "examples",
-        about: "every hook of examples and packs passes its check and its cases",
+        about: "every hook of the examples passes its check and its cases",
         minutes: 5,
         when: When::Always,
         body: suites::examples,

@@ -79,6 +79,8 @@ pub struct Place {
     pub state: Option<PathBuf>,
     /// The agent, such as `claude-code`.
     pub host: String,
+    /// The agent has an event for a permission request; what it then notifies of is known already.
+    pub requests_permissions: bool,
     /// The current time.
     pub now: Timestamp,
     /// Reads what a session has used.
@@ -92,6 +94,7 @@ impl Place {
             project: project.into(),
             state: None,
             host: "agent-hooks".to_owned(),
+            requests_permissions: false,
             now: Timestamp::UNIX_EPOCH,
             usage: |_, _, _| None,
         }

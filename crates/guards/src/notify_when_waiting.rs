@@ -58,6 +58,8 @@ pub fn message(event: &Event, place: &Place) -> Option<Message> {
         }
         EventKind::Notification => {
             let kind = match event.text("kind") {
+                // It would be told twice.
+                "permission_prompt" if place.requests_permissions => return None,
                 "permission_prompt" => "permission",
                 "idle" => "idle",
                 _ => "other",
@@ -189,6 +191,18 @@ mod tests {
         let idle = json!({"event_type": "notification", "kind": "idle", "message": "hello"});
         assert_eq!(notify(idle, folder.path(), &options).unwrap(), Answer::none());
         assert!(!folder.path().join("told.json").exists());
+    }
+
+    #[test]
+    fn a_permission_is_told_once() {
+        let prompt = json!({"event_type": "notification", "kind": "permission_prompt"});
+        let asked = json!({"event_type": "permission_request", "tool_name": "Shell"});
+        for requests_permissions in [true, false] {
+            let place = Place { requests_permissions, ..Place::of_tests("/p") };
+            let told = |event: &Value| message(&Event::new(event.clone()), &place).is_some();
+            assert!(told(&asked));
+            assert_eq!(told(&prompt), !requests_permissions);
+        }
     }
 
     #[test]

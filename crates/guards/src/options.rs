@@ -7,7 +7,7 @@ use anyhook_engine::definition;
 use regex::Regex;
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Why a guard cannot decide.
 #[derive(Debug, thiserror::Error)]
@@ -46,15 +46,29 @@ impl GuardError {
     }
 }
 
-/// Reads a guard's options; missing ones have their defaults, unknown ones are errors.
+/// Reads a guard's options; missing and empty ones have their defaults, unknown ones are errors.
 pub fn read<T: DeserializeOwned + Default>(options: &Value) -> Result<T, GuardError> {
     if options.is_null() {
         return Ok(T::default());
     }
-    if !options.is_object() {
+    let Some(options) = options.as_object() else {
         return Err(GuardError::Options("it must be a mapping".to_owned()));
+    };
+    let given: Map<String, Value> =
+        options.iter().filter_map(|(name, value)| Some((name.clone(), given(value)?))).collect();
+    T::deserialize(Value::Object(given)).map_err(|error| GuardError::Options(error.to_string()))
+}
+
+/// Returns the value of an option that was given. The options of a pack have no value for "none" and
+/// no mappings: an empty text is no value, and a text may be a mapping in JSON.
+fn given(value: &Value) -> Option<Value> {
+    match value.as_str() {
+        Some("") => None,
+        Some(text) if text.starts_with('{') => {
+            Some(serde_json::from_str(text).unwrap_or_else(|_| value.clone()))
+        }
+        _ => Some(value.clone()),
     }
-    T::deserialize(options).map_err(|error| GuardError::Options(error.to_string()))
 }
 
 /// Returns `metadata.options` of a HOOK.md; null if it has none.
@@ -90,6 +104,8 @@ pub enum Action {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::*;
@@ -99,6 +115,8 @@ mod tests {
     struct Sample {
         allow: Vec<Pattern>,
         action: Option<Action>,
+        limits: BTreeMap<String, u64>,
+        file: Option<String>,
     }
 
     #[test]
@@ -113,9 +131,20 @@ mod tests {
     }
 
     #[test]
+    fn options_of_a_pack_are_texts() {
+        let options =
+            json!({"action": "", "limits": "{\"calls\": 3}", "file": "{date}.md", "allow": []});
+        let sample: Sample = read(&options).unwrap();
+        assert!(sample.action.is_none() && sample.limits["calls"] == 3);
+        assert_eq!(sample.file.as_deref(), Some("{date}.md"));
+        let error = read::<Sample>(&json!({"limits": "{calls: 3}"})).unwrap_err().to_string();
+        assert!(error.contains("invalid type: string \"{calls: 3}\", expected a map"), "{error}");
+    }
+
+    #[test]
     fn wrong_options_are_named() {
         for (options, expected) in [
-            (json!({"permit": []}), "unknown field `permit`, expected `allow` or `action`"),
+            (json!({"permit": []}), "unknown field `permit`, expected one of `allow`, `action`"),
             (json!({"action": "maybe"}), "unknown variant `maybe`, expected `deny` or `ask`"),
             (json!({"allow": ["("]}), "`(` is not a regular expression: error: unclosed group"),
             (json!([]), "it must be a mapping"),

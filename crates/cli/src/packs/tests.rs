@@ -83,6 +83,23 @@ fn every_hook_is_without_a_finding() {
     }
 }
 
+/// An option that no hook uses would be set without any effect.
+#[test]
+fn every_option_is_used() {
+    let mut found = BTreeMap::new();
+    below(&root(), &root(), &mut found);
+    for pack in all() {
+        let hooks = format!("{}/hooks/", pack.name);
+        for option in &pack.options {
+            let mark = format!("%{{{}}}", option.option.name);
+            let uses = |(path, bytes): (&String, &Vec<u8>)| {
+                path.starts_with(&hooks) && String::from_utf8_lossy(bytes).contains(&mark)
+            };
+            assert!(found.iter().any(uses), "{}: {mark}", pack.name);
+        }
+    }
+}
+
 #[test]
 fn hooks_come_in_the_order_they_run() {
     let pack = find("delivery-workflow").unwrap();

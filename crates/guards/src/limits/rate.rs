@@ -17,7 +17,7 @@ const MINUTE: i64 = 60_000;
 /// The name of the counter of all calls.
 const ALL: &str = "";
 
-/// How many calls there may be; absent is as many as you like.
+/// How many calls there may be; absent or 0 is as many as you like.
 #[expect(clippy::struct_field_names, reason = "they are the names of options")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -178,7 +178,7 @@ impl Counted {
             ] {
                 let figure =
                     |limit| Figure { counter: name.clone(), span, count: count + 1, limit };
-                figures.extend(limit.map(figure));
+                figures.extend(limit.filter(|limit| *limit > 0).map(figure));
             }
         }
         figures
@@ -225,6 +225,12 @@ mod tests {
                 json!({"event_type": "before_tool", "session_id": session, "tool_name": tool});
             decide(&Event::new(event), &options::read(&self.options).unwrap(), &place).unwrap()
         }
+    }
+
+    #[test]
+    fn zero_is_no_limit() {
+        let sample = Sample::new(json!({"per_minute": 0, "per_session": 0, "action": "deny"}));
+        assert!((0..200).all(|_| sample.call("s", "Shell", 0) == Answer::none()));
     }
 
     #[test]

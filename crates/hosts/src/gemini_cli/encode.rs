@@ -10,12 +10,17 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
     let mut builder = ReplyBuilder::default();
     match event.kind {
         EventKind::BeforeTool => before_tool(verdict, &mut builder),
-        EventKind::BeforeAgent | EventKind::AfterTool | EventKind::AfterToolFailure => {
+        EventKind::BeforeAgent => {
             if verdict.is_block() {
                 deny(&reason(verdict), &mut builder);
             }
             builder.say_context(verdict);
         }
+        // The reason takes the place of the output, and of a context as well.
+        EventKind::AfterTool | EventKind::AfterToolFailure if verdict.is_block() => {
+            deny(&reason_and_context(verdict), &mut builder);
+        }
+        EventKind::AfterTool | EventKind::AfterToolFailure => builder.say_context(verdict),
         EventKind::BeforeStop => {
             if verdict.is_block() {
                 deny(&reason_and_context(verdict), &mut builder);

@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhook_engine::now;
 use anyhook_guards::{Answer, Event, Guard, Place, decide, options};
-use anyhook_model::exit_code;
+use anyhook_model::{EventKind, exit_code};
 use serde_json::Value;
 
 use super::read_event;
@@ -18,14 +18,22 @@ pub fn run(guard: Guard, environment: &Environment) -> CommandResult {
     let event = Event::new(read_event().map_err(CommandError::input)?);
     let hook = environment::hook_variables();
     let options = read_options(&hook)?;
+    let host = hook.host.unwrap_or_else(|| "agent-hooks".to_owned());
     let place = Place {
         project: hook.project.unwrap_or_else(|| environment.project_root()),
         state: environment.places.state.clone(),
-        host: hook.host.unwrap_or_else(|| "agent-hooks".to_owned()),
+        requests_permissions: requests_permissions(&host),
+        host,
         now: now(),
         usage: environment::session_usage,
     };
     tell(&decide(guard, &event, &options, &place)?)
+}
+
+/// Returns whether an agent has an event for a permission request.
+fn requests_permissions(host: &str) -> bool {
+    let rows = anyhook_hosts::find(host).map_or(&[][..], |host| host.protocol.capabilities);
+    rows.iter().any(|row| row.event == EventKind::PermissionRequest && row.native.is_some())
 }
 
 /// Reads the options of the hook that calls us; without one, there are none.

@@ -14,6 +14,7 @@ mod human_only;
 mod injection;
 mod interactive_claude;
 mod off;
+mod packs;
 mod paths;
 mod pipelines;
 mod prompts;
@@ -223,7 +224,7 @@ impl Scene {
         self.check_stop(&talk);
         self.check_events(&talk);
         self.column.extend(unanswered::rows(self.bed.agent()).unwrap());
-        table::compare(self.bed.agent(), &self.column);
+        table::HOOKS.compare(self.bed.agent(), &self.column);
     }
 
     fn check_no_opinion(&mut self, talk: &Talk) {

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[test]
 fn a_line_for_each_event() {
     let environment = with_packs(&["session-log"]);
-    edit_hook(&environment, "session-log", "file: null", "file: 'logs/{session}.md'");
+    edit_hook(&environment, "session-log", "file: ''", "file: 'logs/{session}.md'");
     let log = environment.project().join("logs/s1.md");
     let read = || fs::read_to_string(&log).unwrap_or_default();
     environment.event(
@@ -35,7 +35,7 @@ fn a_command_is_told_that_an_agent_waits() {
     edit_hook(
         &environment,
         "notify-when-waiting",
-        "command: null",
+        "command: ''",
         "command: 'cat > told; mv told done.json'",
     );
     environment.event(&json!({

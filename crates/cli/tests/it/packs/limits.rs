@@ -12,7 +12,7 @@ use super::{call, edit_hook, with_packs};
 fn twenty_processes_at_once_get_exactly_what_is_left() {
     let environment = with_packs(&["rate-limit"]);
     edit_hook(&environment, "rate-limit", "per_session: 2000", "per_session: 10");
-    edit_hook(&environment, "rate-limit", "action: ask", "action: deny");
+    edit_hook(&environment, "rate-limit", "action: 'ask'", "action: deny");
     let codes: Vec<i32> = thread::scope(|scope| {
         let ask = || call(&environment, "Shell", &json!({"command": "ls"})).code;
         let running: Vec<_> = (0..20).map(|_| scope.spawn(ask)).collect();
@@ -45,11 +45,11 @@ fn of_claude(environment: &TestEnv, tokens: u64) -> CommandRun {
 #[test]
 fn tokens_are_those_of_the_transcript() {
     let environment = with_packs(&["budget"]);
-    edit_hook(&environment, "budget", "action: ask", "action: deny");
+    edit_hook(&environment, "budget", "action: 'ask'", "action: deny");
     let ran = of_claude(&environment, 1_000);
     assert!(ran.code == 0 && !ran.stdout.contains("deny"), "{ran:?}");
     let environment = with_packs(&["budget"]);
-    edit_hook(&environment, "budget", "action: ask", "action: deny");
+    edit_hook(&environment, "budget", "action: 'ask'", "action: deny");
     let ran = of_claude(&environment, 2_000_000);
     assert!(ran.stdout.contains("2000010 of 2000000 tokens in this session"), "{ran:?}");
 }
@@ -57,7 +57,7 @@ fn tokens_are_those_of_the_transcript() {
 #[test]
 fn a_cost_without_prices_is_an_error() {
     let environment = with_packs(&["budget"]);
-    edit_hook(&environment, "budget", "tokens: 2000000, cost: null", "cost: 5");
+    edit_hook(&environment, "budget", r#""tokens": 2000000"#, r#""cost": 5"#);
     let ran = call(&environment, "Shell", &json!({"command": "ls"}));
     assert!(ran.code == 2 && ran.stderr.contains("`cost` needs `prices`"), "{ran:?}");
 }

@@ -41,7 +41,7 @@ fn call(environment: &TestEnv, tool: &str, input: &Value) -> CommandRun {
 }
 
 /// Runs git in a folder, as a person with settings of their own.
-fn git(folder: &Path, arguments: &[&str]) -> String {
+pub fn git(folder: &Path, arguments: &[&str]) -> String {
     let who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org"];
     let ran = Command::new("git").args(who).args(arguments).current_dir(folder).output().unwrap();
     assert!(ran.status.success(), "{arguments:?}: {ran:?}");
@@ -49,7 +49,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// Makes the project a repository with a commit of what is in it.
-fn make_repository(environment: &TestEnv) {
+pub fn make_repository(environment: &TestEnv) {
     let project = environment.project();
     fs::remove_dir_all(project.join(".git")).unwrap();
     git(&project, &["init", "--quiet", "--initial-branch=main"]);

@@ -40,8 +40,8 @@ fn an_agent_that_cannot_fix_them_stops_nevertheless() {
     edit_hook(
         &environment,
         "tests-before-stop",
-        "    blocks: 3\n",
-        "    blocks: 2\n    command: exit 1\n",
+        "command: ''\n    blocks: 3\n",
+        "command: exit 1\n    blocks: 2\n",
     );
     let codes: Vec<i32> = (0..4).map(|_| stop(&environment).code).collect();
     assert_eq!(codes, [2, 2, 0, 0]);
@@ -53,14 +53,14 @@ fn a_file_is_formatted_and_then_checked() {
     let project = environment.project();
     write(&project.join("bin/upper"), "#!/bin/sh\ntr a-z A-Z\n", 0o755);
     let upper = format!("commands: {{txt: {}}}", project.join("bin/upper").display());
-    edit_hook(&environment, "format-on-write", "commands: {}", &upper);
+    edit_hook(&environment, "format-on-write", "commands: ''", &upper);
     edit_hook(
         &environment,
         "lint-on-write",
-        "commands: {}",
+        "commands: ''",
         "commands: {txt: 'grep -v HELLO {file}'}",
     );
-    edit_hook(&environment, "lint-on-write", "feedback: block", "feedback: context");
+    edit_hook(&environment, "lint-on-write", "feedback: 'block'", "feedback: context");
     fs::write(project.join("a.txt"), "hello\n").unwrap();
     let written = |name: &str| {
         environment.event(&json!({

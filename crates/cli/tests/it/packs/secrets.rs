@@ -27,7 +27,7 @@ fn neither_the_reason_nor_the_journal_has_the_secret() {
 #[test]
 fn a_masked_write_goes_on_without_the_secret() {
     let environment = with_packs(&["secrets"]);
-    edit_hook(&environment, "secrets", "writes: deny", "writes: mask");
+    edit_hook(&environment, "secrets", "writes: 'deny'", "writes: mask");
     let ran = call(&environment, "WriteFile", &json!({"path": "config.toml", "content": url()}));
     let reply = ran.json();
     let content = reply["modified_input"]["content"].as_str().unwrap_or_default();
@@ -38,7 +38,7 @@ fn a_masked_write_goes_on_without_the_secret() {
 #[test]
 fn a_wrong_option_blocks_and_is_named() {
     let environment = with_packs(&["secrets"]);
-    edit_hook(&environment, "secrets", "writes: deny", "write: deny");
+    edit_hook(&environment, "secrets", "writes: 'deny'", "write: deny");
     let ran = call(&environment, "Shell", &json!({"command": "ls"}));
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.stderr.contains("`metadata.options` is invalid: unknown field `write`"), "{ran:?}");
