@@ -18,6 +18,7 @@ mod general;
 mod guard;
 mod hook;
 mod hosts;
+mod init;
 mod install;
 mod list;
 mod log;
