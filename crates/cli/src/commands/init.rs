@@ -80,14 +80,14 @@ pub fn run(arguments: &InitArgs, environment: &Environment, out: &mut Out) -> Co
 
 /// Looks at the machine and the project, and returns what is proposed.
 fn propose(arguments: &InitArgs, environment: &Environment) -> Result<InitReport, CommandError> {
-    let found = survey(environment, &arguments.agents, facts(environment))?;
+    let found = survey(environment, &arguments.agents, facts(environment), FILES)?;
     if found.agents.is_empty() {
         let message = "no agent found on this machine";
         return Err(CommandError::problem(message)
             .hint("install one, or name one: anyhook init --agents claude-code"));
     }
     let mut report = plan(found, &Choice { packs: arguments.packs.clone() })?;
-    check(&mut report, environment, FILES)?;
+    check(&mut report, environment, FILES);
     Ok(report)
 }
 

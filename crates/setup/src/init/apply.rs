@@ -15,7 +15,8 @@ use crate::packs::apply::{Addition, put};
 use crate::packs::level::PackLevel;
 use crate::packs::options::read_settings;
 use crate::packs::source::SourcePlace;
-use crate::packs::{FoundPack, PackFiles, status};
+use crate::packs::status::{self, PackStatus};
+use crate::packs::{FoundPack, PackFiles};
 use crate::settings;
 
 /// Adds the chosen packs, then installs into the chosen agents. If a step fails, the earlier ones
@@ -78,8 +79,14 @@ impl Steps<'_> {
         let level = PackLevel::read(level_of(chosen), self.environment)?;
         let found = FoundPack::of_place(&SourcePlace::BuiltIn(chosen.name.clone()), self.files)?;
         let values = read_settings(&found.name, found.options(), &chosen.options)?;
-        let pack = found.pack_at(&level, values)?;
-        let hooks = status::hooks(&pack, &level.hooks_folder, level.locked(&pack.name));
+        // Neither values nor digests come from a `packs.lock` that is there: in a project it may be
+        // anyone's, and what is added here is trusted.
+        let pack = found.pack(&values)?;
+        let hooks = status::hooks(&pack, &level.hooks_folder, None);
+        if let Some(place) = hooks.iter().find(|place| place.standing != PackStatus::Absent) {
+            let cause = std::io::ErrorKind::AlreadyExists.into();
+            return Err(SetupError::NotAdded { path: place.folder.clone(), cause });
+        }
         let project = level.level == Level::Project;
         self.record.note_folder(&level.hooks_folder);
         self.record.packs.push(RecordedPack { name: pack.name.clone(), project });

@@ -83,7 +83,7 @@ fn agent_row(agent: &InitAgent, mark: &str) -> Vec<Cell> {
     let (tone, words) = match &agent.problem {
         Some(problem) => (Tone::Bad, format!("cannot be installed: {problem}")),
         None if agent.was_installed => (Tone::Dim, "calls anyhook already".to_owned()),
-        None => (Tone::Plain, "anyhook is installed in its settings".to_owned()),
+        None => (Tone::Plain, "install anyhook in its settings".to_owned()),
     };
     vec![
         Cell::new(Tone::Plain, format!("  {mark}")),

@@ -15,8 +15,8 @@ use crate::packs::level::PackLevel;
 use crate::packs::options::OptionValues;
 use crate::packs::source::SourcePlace;
 use crate::packs::status::{self, PackStatus};
-use crate::packs::{FoundPack, PackFiles};
-use crate::{settings, shown};
+use crate::packs::{self, FoundPack, Pack, PackFiles, PackHook};
+use crate::{hooks, settings, shown};
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -47,19 +47,40 @@ pub fn survey(
     environment: &Environment,
     agents: &[String],
     facts: ProjectFacts,
+    files: PackFiles,
 ) -> Result<Survey, SetupError> {
     let scope = settings::scope(environment, false)?;
     let agents = chosen(agents, &scope)?;
-    let mut added = Vec::new();
-    for level in PackLevel::all(None, environment)? {
-        let names = level.lock.lock.packs.iter().map(|pack| (pack.name.clone(), level.level));
-        added.extend(names);
-    }
     Ok(Survey {
         agents: agents.into_iter().map(|agent| of_agent(agent, &scope, environment)).collect(),
         project: project(environment, facts),
-        added,
+        added: active_packs(environment, files),
     })
+}
+
+/// Returns the packs of which every hook runs, and at which level.
+///
+/// What a repository says about itself, as in its `packs.lock`, does not count: hooks that are not
+/// trusted protect from nothing.
+fn active_packs(environment: &Environment, files: PackFiles) -> Vec<(String, Level)> {
+    let installed = hooks::installed(environment).hooks;
+    let is_active = |pack: &Pack, hook: &PackHook, level: Level| {
+        installed.iter().any(|standing| {
+            let found = &standing.hook;
+            let of_pack = found.definition.metadata.get("pack");
+            found.level == level
+                && found.name() == hook.name()
+                && of_pack.is_some_and(|name| *name == pack.name.as_str())
+                && standing.out.is_none()
+        })
+    };
+    let levels = [Level::Managed, Level::User, Level::Project];
+    let packs = packs::all(files).into_iter().filter_map(|pack| {
+        let is_at = |level: &Level| pack.hooks.iter().all(|hook| is_active(&pack, hook, *level));
+        let level = levels.into_iter().find(is_at)?;
+        Some((pack.name.clone(), level))
+    });
+    packs.collect()
 }
 
 fn of_agent(
@@ -172,26 +193,36 @@ fn is_secret(name: &str) -> bool {
     (is_env || is_key || is_known) && !samples.iter().any(|end| name.ends_with(end))
 }
 
-/// Finds the packs that are there without a record, and what is in the way of others: these are not
-/// added.
-pub fn check(
-    report: &mut InitReport,
+/// Finds packs that cannot be added, because something is at the place of one of their hooks.
+pub fn check(report: &mut InitReport, environment: &Environment, files: PackFiles) {
+    for pack in report.packs.iter_mut().filter(|pack| !pack.was_added) {
+        pack.problem = problem(pack, environment, files).unwrap_or_else(|error| {
+            // A project's `packs.lock` may be anything.
+            Some(error.to_string())
+        });
+        pack.chosen &= pack.problem.is_none();
+    }
+}
+
+fn problem(
+    pack: &InitPack,
     environment: &Environment,
     files: PackFiles,
-) -> Result<(), SetupError> {
-    for pack in report.packs.iter_mut().filter(|pack| !pack.was_added) {
-        let level = PackLevel::read(level_of(pack), environment)?;
-        let found = FoundPack::of_place(&SourcePlace::BuiltIn(pack.name.clone()), files)?;
-        let whole = found.pack(&OptionValues::new())?;
-        let hooks = status::hooks(&whole, &level.hooks_folder, None);
-        if let Some(place) = hooks.iter().find(|place| place.standing.is_in_the_way()) {
-            let path = shown(&place.folder, &environment.places);
-            pack.problem = Some(format!("`{path}` is in the way"));
+) -> Result<Option<String>, SetupError> {
+    let level = PackLevel::read(level_of(pack), environment)?;
+    let found = FoundPack::of_place(&SourcePlace::BuiltIn(pack.name.clone()), files)?;
+    let whole = found.pack(&OptionValues::new())?;
+    let hooks = status::hooks(&whole, &level.hooks_folder, None);
+    let Some(place) = hooks.iter().find(|place| place.standing != PackStatus::Absent) else {
+        return Ok(None);
+    };
+    let path = shown(&place.folder, &environment.places);
+    Ok(Some(match (place.standing, level.level) {
+        (PackStatus::Same, Level::Project) => {
+            format!("`{path}` is there and not trusted; anyhook trust shows it")
         }
-        pack.was_added = hooks.iter().any(|place| place.standing == PackStatus::Same);
-        pack.chosen &= pack.problem.is_none() && !pack.was_added;
-    }
-    Ok(())
+        _ => format!("`{path}` is in the way"),
+    }))
 }
 
 /// Returns the level that a pack is for.

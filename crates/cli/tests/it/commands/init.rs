@@ -45,8 +45,9 @@ fn things(environment: &TestEnv) -> BTreeMap<PathBuf, Vec<u8>> {
             }
         }
     }
-    // The first program of ours makes them, whatever it does.
-    things.retain(|path, _| !path.ends_with(".local") && !path.ends_with(".local/share"));
+    // Whatever it does, the program makes the folders that its own are in.
+    let are_made = [".local", ".local/share", ".local/state"];
+    things.retain(|path, _| !are_made.iter().any(|folder| path.ends_with(folder)));
     things
 }
 
@@ -72,7 +73,7 @@ fn without_a_terminal_it_only_proposes() {
     let ran = environment.run(&["init", "--dry-run"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     for said in [
-        "[x]  Claude Code  anyhook is installed in its settings",
+        "[x]  Claude Code  install anyhook in its settings",
         "Go, git, tests: go test ./...",
         ".env in this project, and other secrets",
         "`go test ./...` passes before an agent stops",
@@ -275,6 +276,42 @@ fn something_in_the_way_is_kept() {
     assert_eq!(told["agents"][0]["proof"]["command"], "cat .env");
     let script = environment.user_hooks().join("no-recursive-delete/scripts/run");
     assert!(fs::read_to_string(script).unwrap().contains("# mine"));
+}
+
+/// A repository that says it has guards has none, and its hooks are not trusted on its word.
+#[test]
+fn what_a_repository_says_does_not_count() {
+    let maker = machine(&["claude-code"]);
+    assert_eq!(maker.run(&["init", "--yes"]).code, 0);
+    let ran = maker.run(&["add", "pack/no-destroy", "--project"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let environment = machine(&["claude-code"]);
+    let agents = environment.project().join(".agents");
+    let made = maker.project().join(".agents");
+    let copied = std::process::Command::new("cp").arg("-r").arg(made).arg(&agents).status();
+    assert!(copied.unwrap().success());
+    let script = agents.join("hooks/tests-before-stop/scripts/run");
+    write(&script, "#!/bin/sh\necho hostile\n", 0o755);
+
+    let ran = environment.run(&["init", "--yes", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let told = report(&ran);
+    let packs = told["packs"].as_array().unwrap();
+    let pack = |name: &str| packs.iter().find(|pack| pack["name"] == name).unwrap();
+    assert_eq!(
+        (&pack("no-destroy")["was_added"], &pack("no-destroy")["chosen"]),
+        (&json!(false), &json!(true))
+    );
+    assert_eq!(pack("tests-before-stop")["chosen"], false);
+    assert!(pack("tests-before-stop")["problem"].as_str().unwrap().ends_with("is in the way"));
+    let hooks = report(&environment.run(&["list", "--json"]))["hooks"].as_array().unwrap().clone();
+    let of_project = hooks.iter().filter(|hook| hook["level"] == "project");
+    assert!(of_project.clone().count() > 1);
+    for hook in of_project {
+        assert_eq!(hook["trust"], "never", "{hook}");
+    }
+    assert_eq!(environment.run(&["init", "--undo"]).code, 0);
+    assert!(script.exists(), "it was there before");
 }
 
 /// The first agent's settings can be written and the second one's cannot: nothing stays.
