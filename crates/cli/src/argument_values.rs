@@ -72,6 +72,8 @@ enum Values {
 
 /// Every argument whose values are of a kind: command, argument, kind.
 const VALUES: &[(&str, &str, Values)] = &[
+    ("init", "agents", Values::Agents),
+    ("init", "packs", Values::Packs),
     ("install", "hosts", Values::Agents),
     ("uninstall", "hosts", Values::Agents),
     ("add", "agent", Values::Agents),

@@ -208,6 +208,13 @@ impl From<SetupError> for CommandError {
             SetupError::NoPlainMode(_) => {
                 "set `mode: enforce` there yourself, then run: anyhook check"
             }
+            SetupError::NothingToUndo => "`anyhook init` sets this machine up",
+            SetupError::ChangedSince(_) => {
+                "nothing was undone; `anyhook remove pack/NAME` removes one with your changes and keeps a copy, then undo the rest"
+            }
+            SetupError::BrokenRecord { .. } => {
+                "nothing was undone; `anyhook uninstall` and `anyhook remove pack/NAME` remove what is there"
+            }
             SetupError::NoProgram => return Self::problem(message),
             SetupError::NoHome | SetupError::NoState => "set HOME",
             SetupError::NoUserLevel => "set HOME, or use --project",

@@ -23,6 +23,29 @@ pub struct FileTool {
     pub markers: &'static [&'static str],
 }
 
+impl FileTool {
+    /// Returns the name of its program.
+    pub fn program(&self) -> &'static str {
+        self.command.split(' ').next().unwrap_or(self.command)
+    }
+
+    /// Returns whether a folder has one of its markers.
+    pub fn is_marked_in(&self, folder: &Path) -> bool {
+        self.markers.iter().any(|marker| has(folder, marker))
+    }
+}
+
+/// Returns whether a folder has a marker.
+fn has(folder: &Path, marker: &str) -> bool {
+    let (name, text) = marker.split_once(':').unwrap_or((marker, ""));
+    let file = folder.join(name);
+    if text.is_empty() {
+        file.is_file()
+    } else {
+        fs::read_to_string(file).is_ok_and(|content| content.contains(text))
+    }
+}
+
 /// Commands by extension, as an option; an empty one switches an extension off.
 pub type Commands = BTreeMap<String, CommandWords>;
 
@@ -76,26 +99,14 @@ impl WrittenFile {
         }
         let fits = |tool: &&FileTool| {
             tool.extensions.contains(&extension.as_str())
-                && (tool.markers.is_empty() || tool.markers.iter().any(|marker| self.has(marker)))
+                && (tool.markers.is_empty()
+                    || self.folders().any(|folder| tool.is_marked_in(folder)))
         };
         let words = |tool: &FileTool| {
             let words: Vec<String> = tool.command.split_whitespace().map(str::to_owned).collect();
             self.filled_in(&words)
         };
         tools.iter().filter(fits).map(words).collect()
-    }
-
-    /// Returns whether a folder between the file and the project has a marker.
-    fn has(&self, marker: &str) -> bool {
-        let (name, text) = marker.split_once(':').unwrap_or((marker, ""));
-        self.folders().any(|folder| {
-            let file = folder.join(name);
-            if text.is_empty() {
-                file.is_file()
-            } else {
-                fs::read_to_string(file).is_ok_and(|content| content.contains(text))
-            }
-        })
     }
 
     /// Returns the folders from the file up to the project.

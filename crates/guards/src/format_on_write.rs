@@ -15,7 +15,7 @@ use crate::shell_command::{Ended, last_lines, run_words};
 
 /// Formatters. One with `{file}` changes the file; any other reads the text and prints it formatted.
 /// Those that people disagree about are only used where the project says so.
-const FORMATTERS: [FileTool; 8] = [
+pub(crate) const FORMATTERS: [FileTool; 8] = [
     FileTool { extensions: &["rs"], command: "rustfmt --quiet --edition {edition}", markers: &[] },
     FileTool { extensions: &["go"], command: "gofmt", markers: &[] },
     FileTool { extensions: &["zig"], command: "zig fmt --stdin", markers: &[] },

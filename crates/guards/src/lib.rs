@@ -23,6 +23,7 @@ pub mod lint_on_write;
 pub mod notify_when_waiting;
 pub mod options;
 pub mod pii;
+pub mod project_tools;
 pub mod secrets;
 pub mod sensitive;
 pub mod session_log;

@@ -16,7 +16,7 @@ use crate::shell_command::{last_lines, run_words};
 const OUTPUT: usize = 6 * 1024;
 
 /// Linters that check one file in a moment.
-const LINTERS: [FileTool; 7] = [
+pub(crate) const LINTERS: [FileTool; 7] = [
     FileTool {
         extensions: &["py", "pyi"],
         command: "ruff check --quiet --output-format concise {file}",

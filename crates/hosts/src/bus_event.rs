@@ -78,8 +78,8 @@ fn agent_of(record: &Record) -> Option<String> {
 /// Returns the event that a host's record contains about the agent with this id, if any.
 pub fn of_agent(record: &Record, id: String) -> Option<BusEvent> {
     // The outcome of a hook that ran in the background, and further events of one payload, add
-    // nothing.
-    if record.of.is_some() || record.with.is_some() {
+    // nothing; a canary is no agent.
+    if record.of.is_some() || record.with.is_some() || record.is_canary() {
         return None;
     }
     let payload = || -> Value {

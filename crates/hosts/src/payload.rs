@@ -1,6 +1,6 @@
 //! Parses payloads of the common format: a flat JSON object that names its event.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhook_model::event::CallDoubt;
 use anyhook_model::json::{self, Object, ReadValue, type_name};
@@ -73,6 +73,32 @@ impl Payload {
         event.project_dir.clone_from(&caller.project_dir);
         Ok((native, event))
     }
+}
+
+/// A command that an agent is about to run, in the agent's own names.
+#[derive(Clone, Copy, Debug)]
+pub struct ShellCall<'call> {
+    /// The event.
+    pub event: &'call str,
+    /// The tool.
+    pub tool: &'call str,
+    /// The command.
+    pub command: &'call str,
+    /// The session.
+    pub session: &'call str,
+    /// The agent's working folder.
+    pub work_dir: &'call Path,
+}
+
+/// Returns the payload of a shell call in the common format.
+pub fn shell_call(call: &ShellCall<'_>) -> Value {
+    json!({
+        "session_id": call.session,
+        "cwd": call.work_dir,
+        "hook_event_name": call.event,
+        "tool_name": call.tool,
+        "tool_input": {"command": call.command},
+    })
 }
 
 /// The error for a payload that was truncated before it said which event it is.

@@ -6,7 +6,7 @@
 //! [`HostSpec`].
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhook_model::approval_request::{AgentQuestion, QuestionAnswer};
 use anyhook_model::json::{Object, OpaqueField};
@@ -20,6 +20,7 @@ use crate::capabilities::{Capability, Quirk};
 use crate::dialog::Dialog;
 use crate::launch::Launch;
 use crate::log::{LogLocation, LogObservation, LogReader, LogRoots, LogState};
+use crate::payload::ShellCall;
 use crate::reply_builder;
 use crate::slash_command::{CommandFile, HostCommand};
 use crate::tool::{self, HostTool, NativeTool};
@@ -227,6 +228,8 @@ pub struct HostSpec {
     /// Returns whether a start takes its prompt as an argument; otherwise it must be typed once the
     /// agent is ready.
     pub takes_prompt: fn(&Launch<'_>) -> bool,
+    /// Returns what its hooks receive before it runs a command.
+    pub shell_call: fn(&ShellCall<'_>) -> Value,
     /// Returns the dialog that its screen shows, plain or with colours, if no hook reports it or
     /// none can answer it.
     pub dialog: Option<fn(&str) -> Option<Dialog>>,
@@ -257,6 +260,24 @@ impl HostSpec {
             EventKind::SessionEnd => self.limits.session_end_ms,
             _ => self.limits.other_ms,
         }
+    }
+
+    /// Returns its own name for an event, if it has the event.
+    pub fn native_name(&self, event: &EventKind) -> Option<&'static str> {
+        self.protocol.capabilities.iter().find(|row| row.event == *event)?.native
+    }
+
+    /// Returns what its hooks receive before it runs a command in a folder.
+    pub fn shell_payload(&self, command: &str, session: &str, work_dir: &Path) -> Vec<u8> {
+        let tool = self.protocol.tools.iter().find(|tool| tool.canonical == "Shell");
+        let call = ShellCall {
+            event: self.native_name(&EventKind::BeforeTool).unwrap_or_default(),
+            tool: tool.map_or("", |tool| tool.native),
+            command,
+            session,
+            work_dir,
+        };
+        (self.shell_call)(&call).to_string().into_bytes()
     }
 
     /// Returns the dialog that its screen shows, if no hook reports it or none can answer it.

@@ -8,6 +8,7 @@ use anyhook_hosts::wiring::{
     program_of,
 };
 use anyhook_hosts::{AGENTS, HostSpec};
+use anyhook_model::{Caller, EventKind, Host};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -325,4 +326,41 @@ proptest! {
             let _ = agent.settings.inspect(&scope, &texts);
         }
     }
+}
+
+/// What an agent's settings call before a tool, with what the agent would send, is a shell call.
+#[test]
+fn a_shell_call_can_be_made_as_the_agent_would() {
+    for agent in AGENTS {
+        let texts = wire(agent, &scope(false), &SettingsTexts::new());
+        let command = agent.settings.inspect(&scope(false), &texts).unwrap().before_tool.unwrap();
+        assert!(command.ends_with(" --tool-event"), "{command}");
+        assert!(is_ours(&command, agent.id()), "{command}");
+        assert!(program_of(&command).unwrap().ends_with("bin/anyhook"), "{command}");
+        let payload = agent.shell_payload("rm -rf /", "s", Path::new("/src/it"));
+        let caller = Caller::new("/elsewhere", jiff::Timestamp::UNIX_EPOCH);
+        let events = agent.protocol.decode(&payload, &caller).unwrap();
+        let [event] = &events[..] else { panic!("{events:?}") };
+        assert_eq!((&event.kind, event.doubt), (&EventKind::BeforeTool, None));
+        assert_eq!(event.session.as_deref(), Some("s"));
+        assert_eq!(event.work_dir, Path::new("/src/it"));
+        let tool = event.tool.as_ref().unwrap();
+        assert_eq!(tool.name, "Shell");
+        assert_eq!(tool.input.get("command"), Some(&json!("rm -rf /")));
+    }
+}
+
+#[test]
+fn hooks_that_are_not_ours_are_named_with_their_events() {
+    let settings = json!({"hooks": {
+        "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "mine.sh"}]}],
+        "Unknown": [{"hooks": [{"type": "command", "command": "other.sh"}]}],
+    }});
+    let agent = anyhook_hosts::find("claude-code").unwrap();
+    let path = agent.settings.files(&scope(false)).remove(0);
+    let texts = wire(agent, &scope(false), &SettingsTexts::from([(path, settings.to_string())]));
+    let others = agent.settings.inspect(&scope(false), &texts).unwrap().others;
+    let named: Vec<(&str, &str)> =
+        others.iter().map(|hook| (hook.event.as_str(), hook.command.as_str())).collect();
+    assert_eq!(named, [("PreToolUse", "mine.sh"), ("Unknown", "other.sh")]);
 }

@@ -27,6 +27,10 @@ use crate::verdict::Verdict;
 ///   was skipped because of its matcher.
 pub const JOURNAL_VERSION: u32 = 2;
 
+/// What the session of a canary starts with: a call that `anyhook init` makes in an agent's place,
+/// to see that it is denied.
+pub const CANARY_SESSION: &str = "anyhook-canary-";
+
 /// One line of the journal: a dispatch, or (with `of`) the outcome of a hook that ran in the
 /// background.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,6 +169,11 @@ impl Record {
             redacted: Vec::new(),
             took_us: 0,
         }
+    }
+
+    /// Returns whether this was a canary of `anyhook init`: no agent did anything.
+    pub fn is_canary(&self) -> bool {
+        self.session.as_deref().is_some_and(|session| session.starts_with(CANARY_SESSION))
     }
 
     /// Returns whether the host was told not to continue.

@@ -1,6 +1,7 @@
 //! What commands print with `--json`. Programs read it: every type here has a JSON Schema.
 
 pub mod changes;
+pub mod init;
 pub mod learn;
 pub mod packs;
 pub mod runbook;

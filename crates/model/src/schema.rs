@@ -114,6 +114,7 @@ mod generated {
         AddReport, EmitReport, InstallReport, NewReport, PromoteReport, ReloadReport, RemoveReport,
         TrustReport, UndoReport, UninstallReport, UntrustReport, UpdateReport,
     };
+    use crate::report::init::InitReport;
     use crate::report::learn::LearnReport;
     use crate::report::packs::ListedPack;
     use crate::report::runbook::{RunbookCheckReport, RunbookListReport, ShownPipeline};
@@ -228,13 +229,18 @@ mod generated {
     }
 
     /// Returns the schemas of the output of commands that change something.
-    fn of_changes() -> [(&'static str, String); 13] {
+    fn of_changes() -> [(&'static str, String); 14] {
         [
             of::<AddReport>("add", "What was added", "As `anyhook add --json` prints it."),
             of::<EmitReport>(
                 "emit",
                 "What was reported about an agent",
                 "As `anyhook emit --json` prints it.",
+            ),
+            of::<InitReport>(
+                "init",
+                "What is proposed for a machine and a project, and what was done",
+                "As `anyhook init --json` prints it.",
             ),
             of::<InstallReport>(
                 "install",

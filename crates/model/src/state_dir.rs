@@ -48,6 +48,8 @@ places! {
     alarms => "alarms.jsonl";
     /// What `install` changed in agents' settings.
     installed => "installed/";
+    /// What `init` did, so that it can be undone.
+    init => "init/";
     /// Hooks that `remove` removed.
     removed => "removed/";
     /// The workspaces of pipelines that name no path.

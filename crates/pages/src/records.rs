@@ -92,5 +92,6 @@ fn about(record: &Record) -> String {
     let changed = record.verdict.input.as_ref().filter(|_| !record.denies());
     let changed = changed.and_then(input_headline).map(Cow::into_owned);
     let about = changed.or_else(|| record.about.clone());
-    [record.tool.clone(), about].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let canary = record.is_canary().then(|| "(canary)".to_owned());
+    [canary, record.tool.clone(), about].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

@@ -89,6 +89,20 @@ pub enum SetupError {
     /// A HOOK.md is written so that a program cannot take it out of shadow mode.
     #[error("`{}` has no plain line `mode: shadow`", .0.display())]
     NoPlainMode(PathBuf),
+    /// No `init` can be undone.
+    #[error("there is nothing to undo: `anyhook init` was not run, or was undone")]
+    NothingToUndo,
+    /// What `init` added was changed since; nothing was undone.
+    #[error("changed since `anyhook init` added it: {}", listed(.0))]
+    ChangedSince(Vec<PathBuf>),
+    /// The record of an `init` cannot be read.
+    #[error("`{}` is not a record of `anyhook init`: {why}", path.display())]
+    BrokenRecord {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// What was shown cannot be trusted, or a folder cannot be copied.
     #[error(transparent)]
     Trust(#[from] TrustError),
@@ -98,6 +112,11 @@ pub enum SetupError {
     /// Settings are not what their agent expects.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let shown: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+    shown.join(", ")
 }
 
 impl SetupError {

@@ -1,7 +1,7 @@
 //! Installs anyhook into agents' settings files and removes it again: the changes, and the record
 //! from which they are reverted byte for byte.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhook_engine::run::environment::{path_file, record_path};
 use anyhook_hook::environment::Environment;
@@ -165,6 +165,37 @@ impl InstallPlan {
         }
         record.keep(state, agent, scope)?;
         settings::write(edits)
+    }
+}
+
+/// What was taken out of an agent's settings.
+#[derive(Debug)]
+pub struct TakenOut {
+    /// The changes.
+    pub plan: InstallPlan,
+    /// How each file compares with its state before the installation.
+    pub files: Vec<(PathBuf, RestoreResult)>,
+}
+
+impl TakenOut {
+    /// Takes our entries out of an agent's settings, or only says what would be done.
+    pub fn of(
+        agent: &'static HostSpec,
+        scope: &SettingsScope,
+        state: &Path,
+        dry_run: bool,
+    ) -> Result<Self, SetupError> {
+        let record = RecordedInstallation::load(state, agent, scope);
+        let plan = InstallPlan::unwire(agent, scope, record.as_ref())?;
+        if dry_run {
+            let files = plan.restored(&plan.texts_after(), record.as_ref());
+            return Ok(Self { plan, files });
+        }
+        settings::write(&plan.edits)?;
+        // As they are on disk now, not as they should be.
+        let files = plan.restored(&settings::read(agent, scope)?, record.as_ref());
+        RecordedInstallation::forget(state, agent, scope);
+        Ok(Self { plan, files })
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! - [`settings`] and [`install`]: agents' settings files, and the entries that call us;
 //!   [`install_report`], [`host_report`], [`pack_report`]: what is reported of them and of packs;
+//! - [`init`]: all that a newcomer needs, in one step that can be undone;
 //! - [`new_hook`]: the template of a hook; [`learned`]: adds hooks that were proposed; [`packs`]:
 //!   installs and removes packs of hooks; [`shadow`]: hooks in shadow mode; [`promote`]: switches
 //!   them to enforce;
@@ -19,6 +20,7 @@ pub mod doctor;
 mod error;
 pub mod hooks;
 pub mod host_report;
+pub mod init;
 pub mod install;
 pub mod install_report;
 pub mod known_places;

@@ -62,13 +62,22 @@ pub fn nearest_agent(name: &str) -> Option<&'static str> {
 
 /// Returns where an agent's program is, if it is on the `PATH`.
 pub fn program(agent: &HostSpec) -> Option<PathBuf> {
-    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(agent.program)).find(
-        |path| {
-            fs::metadata(path).is_ok_and(|metadata| {
-                metadata.is_file() && metadata.permissions().mode() & 0o111 != 0
-            })
-        },
-    )
+    on_path(agent.program)
+}
+
+/// Returns whether a program is on the `PATH`.
+pub fn is_on_path(program: &str) -> bool {
+    on_path(program).is_some()
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        fs::metadata(path)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join(program))
+        .find(is_program)
 }
 
 /// Returns whether an agent is installed on this machine: its program, or the folder of its

@@ -92,7 +92,8 @@ struct SessionNumber {
 
 impl TallyScope {
     fn takes(&self, record: &Record) -> bool {
-        self.since.is_none_or(|since| record.at >= since)
+        !record.is_canary()
+            && self.since.is_none_or(|since| record.at >= since)
             && self.until.is_none_or(|until| record.at < until)
             && self.host.as_ref().is_none_or(|host| record.host == *host)
     }

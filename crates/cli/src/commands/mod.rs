@@ -15,6 +15,7 @@ mod explain;
 mod guard;
 mod help;
 mod hosts;
+mod init;
 mod install;
 mod learn;
 mod list;
@@ -84,7 +85,7 @@ pub use workflow::watch_gates;
     version,
     max_term_width = 100,
     disable_help_subcommand = true,
-    after_help = "Start with: anyhook demo"
+    after_help = "Start with: anyhook demo, then anyhook init"
 )]
 struct Cli {
     /// When to use colors; auto: on a terminal, unless `NO_COLOR` is set
@@ -104,6 +105,7 @@ enum Colour {
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::DemoArgs),
+    Init(init::InitArgs),
     Hook(HookArgs),
     Serve(serve::ServeArgs),
     Run(run::RunArgs),
@@ -272,7 +274,8 @@ impl Command {
     fn counts_at_once(&self) -> bool {
         matches!(
             self,
-            Self::Remove(_)
+            Self::Init(_)
+                | Self::Remove(_)
                 | Self::Update(_)
                 | Self::Trust(_)
                 | Self::Untrust(_)
@@ -304,7 +307,8 @@ impl Command {
     fn may_change_hooks(&self) -> bool {
         matches!(
             self,
-            Self::New(_)
+            Self::Init(_)
+                | Self::New(_)
                 | Self::Learn(_)
                 | Self::Add(_)
                 | Self::Remove(_)
@@ -365,6 +369,7 @@ fn told_by_clap(error: &clap::Error) -> ExitCode {
 fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> CommandResult {
     match command {
         Command::Demo(arguments) => demo::run(&arguments, environment, out),
+        Command::Init(arguments) => init::run(&arguments, environment, out),
         Command::Hook(arguments) => Err(arguments.explain()),
         Command::Serve(arguments) => serve::run(&arguments, environment),
         Command::Run(arguments) => run::run(&arguments, environment, out),

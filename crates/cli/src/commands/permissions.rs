@@ -22,6 +22,8 @@ pub enum Rule {
 /// Every command and who may run it.
 pub const RULES: &[(&str, Rule)] = &[
     ("demo", Rule::Anyone),
+    // Looking and proposing do no harm.
+    ("init", Rule::Itself),
     ("hook", Rule::Anyone),
     ("serve", Rule::Anyone),
     ("run", Rule::Anyone),

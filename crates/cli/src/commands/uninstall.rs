@@ -1,13 +1,13 @@
 //! `anyhook uninstall`: removes anyhook from agents' settings; they are restored byte for byte
 //! where no one has edited them since.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhook_hosts::wiring::SettingsScope;
 use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::exit_code;
 use anyhook_model::report::changes::UninstallReport;
-use anyhook_setup::install::{InstallPlan, RestoreResult, chosen};
+use anyhook_setup::install::{RestoreResult, TakenOut, chosen};
 use anyhook_setup::install_report::{show_diff, uninstalled};
 use clap::Args;
 
@@ -47,12 +47,6 @@ pub struct UninstallArgs {
     pager: PagerArgs,
 }
 
-/// What was done for one agent.
-struct Done {
-    plan: InstallPlan,
-    files: Vec<(PathBuf, RestoreResult)>,
-}
-
 pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     let scope = agents::scope(environment, arguments.project)?;
     let state = environment
@@ -63,10 +57,10 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
     let mut done = Vec::new();
     let mut failed = None;
     for agent in meant(&arguments.hosts, &scope, state)? {
-        match take_out(agent, &scope, state, arguments.dry_run) {
+        match TakenOut::of(agent, &scope, state, arguments.dry_run) {
             Ok(one) => done.push(one),
             Err(error) => {
-                failed = Some(error);
+                failed = Some(CommandError::from(error));
                 break;
             }
         }
@@ -74,7 +68,7 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
     if arguments.hosts.is_empty() {
         done.retain(|one| !one.plan.edits.is_empty() || !one.files.is_empty());
     }
-    let differs = |one: &Done| one.files.iter().any(|(_, how)| *how != RestoreResult::Exactly);
+    let differs = |one: &TakenOut| one.files.iter().any(|(_, how)| *how != RestoreResult::Exactly);
     let is_problem = arguments.verify && done.iter().any(differs);
     let code = if is_problem { exit_code::PROBLEM } else { exit_code::OK };
     // As with an installation: printing does not affect what is written, nor the result.
@@ -109,28 +103,9 @@ fn meant(
     Ok(meant)
 }
 
-fn take_out(
-    agent: &'static HostSpec,
-    scope: &SettingsScope,
-    state: &Path,
-    dry_run: bool,
-) -> Result<Done, CommandError> {
-    let record = RecordedInstallation::load(state, agent, scope);
-    let plan = InstallPlan::unwire(agent, scope, record.as_ref())?;
-    if dry_run {
-        let files = plan.restored(&plan.texts_after(), record.as_ref());
-        return Ok(Done { plan, files });
-    }
-    agents::write(&plan.edits)?;
-    // As they are on disk now, not as they should be.
-    let files = plan.restored(&agents::read(agent, scope)?, record.as_ref());
-    RecordedInstallation::forget(state, agent, scope);
-    Ok(Done { plan, files })
-}
-
 fn tell_all(
     arguments: &UninstallArgs,
-    done: &[Done],
+    done: &[TakenOut],
     environment: &Environment,
     out: &mut Out,
 ) -> Result<(), CommandError> {
@@ -159,7 +134,7 @@ fn tell_all(
 
 /// Prints what was done for one agent: a line for it, and one for each file.
 fn tell(
-    one: &Done,
+    one: &TakenOut,
     arguments: &UninstallArgs,
     environment: &Environment,
     out: &mut Out,

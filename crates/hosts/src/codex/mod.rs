@@ -14,6 +14,7 @@ use anyhook_model::{Caller, DecodeError, Event, PromptType, Reply, ToolCall, Ver
 
 use crate::launch::{self, Launch};
 use crate::log::LogReader;
+use crate::payload;
 use crate::question::{self, QuestionForm};
 use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Protocol, TimeLimits, WarningAudience};
 
@@ -52,6 +53,7 @@ pub static SPEC: HostSpec = HostSpec {
     settings: &settings::Settings,
     launch: arguments,
     takes_prompt: launch::always,
+    shell_call: payload::shell_call,
     dialog: Some(dialog::read),
     log: Some(LogReader {
         places: log::places,

@@ -13,6 +13,7 @@ use anyhook_model::{Caller, DecodeError, Event, PromptType, Reply, ToolCall, Ver
 
 use crate::launch::{self, Launch};
 use crate::log::{LogReader, LogState};
+use crate::payload;
 use crate::question::{self, QuestionForm};
 use crate::reply_builder::{self, ReplyBuilder};
 use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Protocol, TimeLimits, WarningAudience};
@@ -55,6 +56,7 @@ pub static SPEC: HostSpec = HostSpec {
     settings: &settings::Settings,
     launch: arguments,
     takes_prompt: launch::always,
+    shell_call: payload::shell_call,
     dialog: Some(dialog::read),
     log: Some(LogReader {
         places: log::places,

@@ -17,9 +17,11 @@ use anyhook_model::{
     Caller, DecodeError, Event, EventKind, LateRefusal, PromptType, Reply, ToolCall, Verdict,
     exit_code,
 };
+use serde_json::{Value, json};
 
 use crate::launch::{self, Launch};
 use crate::log::{LogReader, LogState};
+use crate::payload::ShellCall;
 use crate::reply_builder::{self, ReplyBuilder};
 use crate::spec::{self, HostSpec, Protocol, TimeLimits, WarningAudience};
 
@@ -63,6 +65,7 @@ pub static SPEC: HostSpec = HostSpec {
     settings: &settings::Settings,
     launch: arguments,
     takes_prompt,
+    shell_call,
     dialog: Some(dialog::read),
     log: Some(LogReader {
         places: log::places,
@@ -101,6 +104,17 @@ impl spec::Codec for Codec {
     fn answered(&self, answers: &[QuestionAnswer]) -> Object {
         question::answered(answers)
     }
+}
+
+/// Returns what our plugin sends before a shell call.
+fn shell_call(call: &ShellCall<'_>) -> Value {
+    json!({
+        "hook": call.event,
+        "directory": call.work_dir,
+        "worktree": call.work_dir,
+        "input": {"tool": call.tool, "sessionID": call.session, "callID": call.session},
+        "output": {"args": {"command": call.command}},
+    })
 }
 
 // Its screen ignores a prompt that is passed along with a session.

@@ -1,5 +1,6 @@
 //! Installs our plugin among OpenCode's plugins.
 
+use std::iter;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -9,7 +10,8 @@ use crate::slash_command::{CommandFile, HostCommand};
 use crate::spec;
 use crate::wiring::{
     AgentStart, DisplacedSettings, HookInvocation, Injection, PERMISSION_SECONDS, SettingsEdits,
-    SettingsError, SettingsScope, SettingsTexts, WiringStatus, folders_in,
+    SettingsError, SettingsScope, SettingsTexts, TOOL_EVENT, WiringStatus, command_line,
+    folders_in,
 };
 
 /// The plugin's source; names like `@BINARY@` are placeholders that `install` fills in.
@@ -59,9 +61,11 @@ impl spec::SettingsEditor for Settings {
         let mut found = WiringStatus::default();
         match texts.get(&path).and_then(|text| binary_of(text)) {
             Some(binary) => {
+                let arguments = texts.get(&path).map(|text| arguments_of(text)).unwrap_or_default();
+                found.plugin_folders = folders_in(&arguments);
+                let words = iter::once(&binary).chain(&arguments).map(String::as_str);
+                found.before_tool = Some(command_line(words.chain([TOOL_EVENT])));
                 found.ours.push(binary);
-                let arguments = texts.get(&path).map(|text| arguments_of(text));
-                found.plugin_folders = folders_in(&arguments.unwrap_or_default());
                 // An earlier version lacks at least one of them.
                 let marks = ["\"--state\"", "const DIALOG_ARGUMENTS"];
                 let is_newest = |text: &String| marks.iter().all(|mark| text.contains(mark));

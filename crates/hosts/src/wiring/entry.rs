@@ -14,7 +14,7 @@
 use std::path::{Path, PathBuf};
 
 use super::injection::words;
-use super::{HOOK_BINARY, HookInvocation, PROGRAM, quoted};
+use super::{HOOK_BINARY, HookInvocation, PROGRAM, command_line};
 
 /// What an agent does with a call that our program did not answer, and therefore how an entry must
 /// end.
@@ -68,8 +68,7 @@ impl HookInvocation {
         if matches!(unanswered, Unanswered::Refused { .. }) {
             words.push(TOOL_EVENT.to_owned());
         }
-        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-        words.join(" ")
+        command_line(words.iter().map(String::as_str))
     }
 
     /// Returns the arguments that every call has.

@@ -7,8 +7,8 @@ mod injection;
 pub mod json_hooks;
 mod settings;
 
-pub(crate) use entry::folders_in;
 pub use entry::{EntryForm, Unanswered, folders_of, form_of, is_ours, program_of};
+pub(crate) use entry::{TOOL_EVENT, folders_in};
 pub use injection::{AgentStart, DisplacedSettings, InjectedSignal, Injection};
 
 pub(crate) use injection::PERMISSION_SECONDS;
@@ -56,6 +56,10 @@ pub struct WiringStatus {
     pub missing: Vec<String>,
     /// Other hooks at the same events, which run in addition to ours.
     pub rivals: Vec<String>,
+    /// The hooks that are not ours, at every event, in their order.
+    pub others: Vec<OtherHook>,
+    /// The command line with which the agent calls us before a tool.
+    pub before_tool: Option<String>,
     /// What keeps the agent from calling us although we are wired in, and has to be removed by a
     /// person.
     pub obstacles: Vec<Obstacle>,
@@ -78,6 +82,15 @@ impl WiringStatus {
         folders.dedup();
         folders
     }
+}
+
+/// A hook in an agent's settings that is not ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherHook {
+    /// The agent's name for the event.
+    pub event: String,
+    /// The command.
+    pub command: String,
 }
 
 /// Something that keeps an agent from calling anyhook.
@@ -182,6 +195,11 @@ impl HookInvocation {
     pub fn answering(&self) -> &Path {
         self.small.as_deref().unwrap_or(&self.binary)
     }
+}
+
+/// Returns words as a command line for a shell.
+pub(crate) fn command_line<'words>(words: impl Iterator<Item = &'words str>) -> String {
+    words.map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// Quotes a word for a shell.

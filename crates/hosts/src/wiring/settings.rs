@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use anyhook_model::EventKind;
+
 use super::json_hooks::{self, Handler};
 use super::{
-    EntryForm, SettingsEdits, SettingsError, SettingsTexts, WiringStatus, form_of, is_ours,
+    EntryForm, OtherHook, SettingsEdits, SettingsError, SettingsTexts, WiringStatus, form_of,
+    is_ours,
 };
 
 /// One settings file of a host, and the handlers that belong in it.
@@ -51,6 +54,8 @@ impl JsonSettings {
             Some(text) => json_hooks::commands(&self.path, text)?,
             None => Vec::new(),
         };
+        found.others = self.others(&commands);
+        found.before_tool = self.before_tool(&commands);
         for event in events {
             let here: Vec<&String> = commands
                 .iter()
@@ -76,6 +81,23 @@ impl JsonSettings {
             }
         }
         Ok(found)
+    }
+
+    fn others(&self, commands: &[(String, String)]) -> Vec<OtherHook> {
+        let is_other = |(_, command): &&(String, String)| !is_ours(command, self.host);
+        let other = |(event, command): &(String, String)| OtherHook {
+            event: event.clone(),
+            command: command.clone(),
+        };
+        commands.iter().filter(is_other).map(other).collect()
+    }
+
+    fn before_tool(&self, commands: &[(String, String)]) -> Option<String> {
+        let host = crate::find(self.host)?;
+        let event = host.native_name(&EventKind::BeforeTool)?;
+        let ours =
+            |(name, command): &&(String, String)| name == event && is_ours(command, self.host);
+        commands.iter().find(ours).map(|(_, command)| command.clone())
     }
 
     fn text<'texts>(&self, texts: &'texts SettingsTexts) -> Option<&'texts str> {

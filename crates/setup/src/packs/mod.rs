@@ -5,7 +5,7 @@
 //! - [`options`]: what can be set about it;
 //! - [`lock`]: what was added, as `packs.lock` records it; [`level`]: the packs of a level;
 //! - [`status`]: what is there now; [`apply`] writes and removes; [`update`] compares with the
-//!   source;
+//!   source; [`removal`] takes it out of a level;
 //! - [`listing`]: what is known about packs, for a report;
 //! - [`permissions`]: what hooks may do, and what an update changes about it;
 //! - [`agents`]: the agents that get the commands.
@@ -19,6 +19,7 @@ pub mod listing;
 pub mod lock;
 pub mod options;
 pub mod permissions;
+pub mod removal;
 pub mod source;
 pub mod status;
 pub mod tree;

@@ -18,6 +18,7 @@ mod general;
 mod guard;
 mod hook;
 mod hosts;
+mod init;
 mod install;
 pub mod learn;
 mod list;
