@@ -31,7 +31,7 @@ use crate::ui::{Out, Tone, counted};
 )]
 pub struct AddArgs {
     /// A hook's folder, pack/NAME for a pack that `anyhook packs` lists, a pack's folder, or a git
-    /// repository: SOURCE[//FOLDER][#REF][@sha256:DIGEST]
+    /// repository: `SOURCE[//FOLDER][#REF][@sha256:DIGEST]`
     #[arg(value_name = "SOURCE")]
     path: PathBuf,
     #[command(flatten)]
