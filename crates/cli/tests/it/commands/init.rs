@@ -166,7 +166,7 @@ fn hooks_of_the_person_stay() {
         "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "mine.sh"}]}],
         "Other": [{"hooks": [{"type": "command", "command": "other.sh"}]}],
     }});
-    write(&file, &mine.to_string(), 0o644);
+    write(&file, mine.to_string(), 0o644);
     let plugin = settings(&environment, "opencode").with_file_name("mine.js");
     write(&plugin, "export const Mine = async () => ({});\n", 0o644);
     let added = environment.run(&["add", "pack/secrets"]);
