@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhook_engine::Level;
 use anyhook_engine::hook::Hook;
+use anyhook_model::report::init::InitProject;
+use anyhook_setup::init::plan::{Choice, plan};
+use anyhook_setup::init::survey::Survey;
 use anyhook_setup::packs::PackHook;
 
 use super::*;
@@ -177,4 +180,27 @@ fn a_word_that_means_a_pack() {
     assert_eq!(meant(Path::new("pack/delivery-workflow/")).unwrap().unwrap(), "delivery-workflow");
     assert!(meant(Path::new("pack/")).unwrap().is_err());
     assert!(find("../x").is_err());
+}
+
+/// What `init` knows of packs is what they are: their names, and the branches protected anyway.
+#[test]
+fn init_proposes_packs_as_they_are() {
+    let project =
+        InitProject { git: true, default_branch: Some("dev".to_owned()), ..InitProject::default() };
+    let survey = Survey { project: Some(project), ..Survey::default() };
+    let report = plan(survey, &Choice::default()).unwrap();
+    let mut names: Vec<String> = report.packs.iter().map(|pack| pack.name.clone()).collect();
+    names.sort();
+    let known = all().into_iter().map(|pack| pack.name).filter(|name| name != "delivery-workflow");
+    assert_eq!(names, known.collect::<Vec<_>>());
+    let pack = find("protect-branches").unwrap();
+    let default = |name: &str| {
+        let option = pack.options.iter().find(|option| option.option.name == name).unwrap();
+        serde_json::to_value(&option.option.default).unwrap()
+    };
+    let branches = format!("branches={}|dev", default("branches").as_str().unwrap());
+    let mut checked_out = default("checked_out");
+    checked_out.as_array_mut().unwrap().push("dev".into());
+    let proposed = report.packs.iter().find(|proposed| proposed.name == pack.name).unwrap();
+    assert_eq!(proposed.options, [branches, format!("checked_out={checked_out}")]);
 }
