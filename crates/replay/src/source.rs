@@ -62,6 +62,7 @@ pub fn of_journal(
         .read_on(&mut |record| {
             let is_wanted = record.at >= since
                 && record.of.is_none()
+                && !record.is_canary()
                 && host.is_none_or(|host| record.host == host);
             if !is_wanted {
                 return;
