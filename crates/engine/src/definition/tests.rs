@@ -424,6 +424,18 @@ fn a_mistake_in_a_condition_makes_the_hook_unusable_and_has_its_place() {
             (6, 8),
         ),
         (
+            "matcher:\n  Shell: {program: rm}",
+            "unknown key `Shell` in `matcher`",
+            "did you mean `shell`?",
+            (6, 3),
+        ),
+        (
+            "matcher:\nshell: {program: rm}",
+            "`matcher` has no value",
+            "indent its keys below it, or remove `matcher`",
+            (5, 8),
+        ),
+        (
             "matcher:\n  url:",
             "`matcher.url` has no value",
             "remove the key, or give it a value",

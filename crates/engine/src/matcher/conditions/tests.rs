@@ -484,7 +484,7 @@ mod prefilter {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 2048, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
         fn lets_through_whatever_matches(definition in matcher_definition(), event in call()) {
