@@ -510,3 +510,20 @@ fn an_answer_needs_no_script_and_its_mistakes_are_named() {
         assert_eq!(found(answer), (severity, message, hint), "{answer}");
     }
 }
+
+#[test]
+fn a_word_that_is_nearly_a_kind_of_target_is_told() {
+    for (target, hint) in [
+        ("projct", Some("did you mean `project`? write `./projct` for a file")),
+        ("Root", Some("did you mean `root`? write `./Root` for a file")),
+        ("project", None),
+        (".env", None),
+        ("/tmp", None),
+        ("build", None),
+    ] {
+        let matter = format!("{BASE}matcher: {{shell: {{targets: [{target}]}}}}\ndecision: deny");
+        let read = read_matter(&matter);
+        let problem = read.problems.iter().find(|problem| problem.code == "target");
+        assert_eq!(problem.and_then(|problem| problem.hint.as_deref()), hint, "{target}");
+    }
+}
