@@ -60,7 +60,8 @@ fn part_at(text: &str) -> (TemplatePart<'_>, usize) {
 /// Returns what a declarative hook decides about an event that it matched.
 pub fn decide(answer: &DeclaredAnswer, event: &Event, evidence: &MatchEvidence) -> Decision {
     let shown = |text: &String| {
-        render(text, |name| value(name, event, evidence).map(|value| shorten(&value, VALUE_LIMIT)))
+        let visible = |value: String| shorten(&visible(&value), VALUE_LIMIT);
+        render(text, |name| value(name, event, evidence).map(visible))
     };
     let exact = |text: &str| render(text, |name| value(name, event, evidence));
     Decision {
@@ -70,6 +71,24 @@ pub fn decide(answer: &DeclaredAnswer, event: &Event, evidence: &MatchEvidence) 
         additional_context: answer.additional_context.as_ref().map(shown),
         log: None,
     }
+}
+
+/// Writes what a terminal would not show as it is, such as the end of a line, as an escape: a value
+/// from a call must not look like a line of its own.
+fn visible(value: &str) -> String {
+    let is_hidden = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(value.len());
+    for letter in value.chars() {
+        if is_hidden(letter) {
+            shown.extend(letter.escape_default());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
 }
 
 fn render(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
@@ -158,6 +177,18 @@ mod tests {
         ] {
             assert_eq!(text(template), rendered, "{template}");
         }
+    }
+
+    #[test]
+    fn a_value_is_no_line_of_its_own_and_no_template() {
+        let command = "rm 'a\x1b[31m{reason}\nblocked by x\u{202e}'".to_owned();
+        let evidence = MatchEvidence { command: Some(command), ..MatchEvidence::default() };
+        let answer = DeclaredAnswer {
+            reason: Some("<{command}>\n".to_owned()),
+            ..DeclaredAnswer::default()
+        };
+        let reason = decide(&answer, &event(), &evidence).reason.unwrap();
+        assert_eq!(reason, "<rm 'a\\u{1b}[31m{reason}\\nblocked by x\\u{202e}'>\n");
     }
 
     #[test]

@@ -153,3 +153,22 @@ pub fn journal_line(data: &[u8]) {
         }
     }
 }
+
+/// Treats the first line as a matcher in JSON and the rest as a command line: whatever matches gets
+/// through the prefilter.
+pub fn conditions(data: &[u8]) {
+    use crate::matcher::Matcher;
+    use crate::matcher::conditions::of_event;
+    use anyhook_model::{Event, EventKind, ToolCall};
+    let text = String::from_utf8_lossy(data);
+    let (definition, line) = text.split_once('\n').unwrap_or((&text, ""));
+    let Ok(definition) = serde_json::from_str(definition) else { return };
+    let Ok(matcher) = Matcher::new(&definition) else { return };
+    let project = std::path::Path::new("/nowhere/project");
+    let mut event = Event::new(EventKind::BeforeTool, "agent-hooks", project, crate::now());
+    event.project_dir = Some(project.to_owned());
+    event.home = Some("/nowhere".into());
+    event.tool = Some(ToolCall::new("Shell", serde_json::json!({"command": line})));
+    let may_match = || matcher.prefilter().may_match(of_event(&event), &event);
+    assert!(matcher.matches(&event).is_err() || may_match(), "{definition:?} drops {line:?}");
+}

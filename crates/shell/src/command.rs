@@ -110,9 +110,27 @@ pub(crate) fn base_name(program: &str) -> &str {
             // A path of Windows.
             name.rsplit('\\').next().unwrap_or(name)
         }
+        _ if GNU.contains(&name) => &name[1..],
         _ => name,
     }
 }
+
+/// The names of GNU programs on systems with programs of their own.
+const GNU: [&str; 13] = [
+    "gchgrp",
+    "gchmod",
+    "gchown",
+    "gdd",
+    "gfind",
+    "gmv",
+    "grm",
+    "grmdir",
+    "gsed",
+    "gshred",
+    "gtee",
+    "gtruncate",
+    "gunlink",
+];
 
 /// Flags of one letter, to be borrowed from.
 const SHORT_FLAGS: &str = "-0-1-2-3-4-5-6-7-8-9-A-B-C-D-E-F-G-H-I-J-K-L-M-N-O-P-Q-R-S-T-U-V-W-X-Y\

@@ -110,13 +110,19 @@ impl<'a> Found<'a> {
             Operands::Delete => self.add_all(&operands, Access::Delete),
             Operands::Copies => self.sources_and_target(&operands, Access::Read),
             Operands::Move => self.sources_and_target(&operands, Access::Move),
+            Operands::ReadAfterFirst if name == "yq" && command.has_flag("-i") => {
+                self.add_all(rest, Access::Write);
+            }
             Operands::ReadAfterFirst => {
                 let given = ["-e", "--regexp", "-f", "--file"];
                 let pattern_given = given.iter().any(|flag| command.has_flag(flag));
                 self.add_all(if pattern_given { &operands } else { rest }, Access::Read);
             }
             Operands::WriteAfterFirst => {
-                let all = command.has_flag("--reference");
+                // `chmod -x FILE`: the mode looks like a flag.
+                let is_mode = |word: &Word| is_removed_mode(word.prefix());
+                let all = command.has_flag("--reference")
+                    || name == "chmod" && command.arguments().iter().any(is_mode);
                 self.add_all(if all { &operands } else { rest }, Access::Write);
             }
             Operands::WriteFirst => {
@@ -306,6 +312,17 @@ impl<'a> Found<'a> {
         self.options(written, Access::Write);
         let read = "-T --upload-file -K --config -E --cert --key --cacert --netrc-file";
         self.options(read, Access::Read);
+        // A file of cookies; `NAME=VALUE` is a cookie.
+        for value in values_of(self.command, "-b --cookie") {
+            if !value.text.contains('=') {
+                self.push(value, Access::Read);
+            }
+        }
+        for word in self.command.operands() {
+            if let Some(path) = word.strip_prefix("file://") {
+                self.add_part(path, Access::Read);
+            }
+        }
         let data = "-d --data --data-ascii --data-binary --data-urlencode --json -H --header";
         for value in values_of(self.command, data) {
             if let Some((_, file)) = value.split_once('@').filter(|(name, _)| is_field(name)) {
@@ -383,6 +400,13 @@ impl<'a> Found<'a> {
         let upload = rest.first().is_some_and(|word| is_local(word));
         self.add_all(&local, if upload { Access::Read } else { Access::Write });
     }
+}
+
+/// Whether an argument of `chmod` takes permissions away: `-x`, `-rw`.
+fn is_removed_mode(text: &str) -> bool {
+    text.strip_prefix('-').is_some_and(|letters| {
+        !letters.is_empty() && letters.bytes().all(|letter| b"rwxXst".contains(&letter))
+    })
 }
 
 /// Whether `find` deletes what it finds.

@@ -179,7 +179,7 @@ static PROGRAMS: &[Program] = &[
     row("chown", WriteAfterFirst).values("--reference --from").recursive("-R --recursive"),
     row("cmp", Read).values("-n -i"),
     row("code", Read),
-    row("column", Read).values("-s -o -t -c -N -H"),
+    row("column", Read).values("-s -o -c -N -H -R -O -E -W"),
     row("comm", Read),
     row("composer", No).values("-d --working-dir"),
     row("cp", Copies)
@@ -200,6 +200,8 @@ static PROGRAMS: &[Program] = &[
     row("cut", Read).values("-d -f -c -b --delimiter --fields --output-delimiter"),
     row("dash", ReadFirst).values(SHELL),
     row("dd", Special),
+    row("del", Delete).recursive("*"),
+    row("del-cli", Delete).recursive("*"),
     row("deno", ReadFirst),
     row("df", No).values("-t -x -B --type"),
     row("diff", Read).values("-U -C -x -X -I -F --exclude --label").recursive("-r --recursive"),
@@ -374,6 +376,7 @@ static PROGRAMS: &[Program] = &[
         .writes("-o --output"),
     row("source", ReadFirst),
     row("split", Read).values("-l -b -n -a -C"),
+    row("sponge", Write),
     row("sqlite3", WriteFirst).values("-cmd -separator -init").long_flags(),
     row("srm", Delete).recursive("-r -R --recursive"),
     row("ssh", No).values(
@@ -418,6 +421,9 @@ static PROGRAMS: &[Program] = &[
          --limit-rate --ca-certificate --certificate --private-key -e --execute",
     ),
     row("wipefs", Write).values("-o -t"),
+    row("xargs", No)
+        .values("-I -n -P -L -d -s -E -J --max-args --max-procs --max-lines --delimiter --max-chars")
+        .reads("-a --arg-file"),
     row("xdg-open", Read),
     row("xxd", Copies).values("-l -s -c -g -o -n"),
     row("xz", Write).values("-T"),

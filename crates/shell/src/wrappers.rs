@@ -139,6 +139,7 @@ static WRAPPERS: &[Wrapper] = &[
         .subcommands("run"),
     row("uvx", "--from --with -p --python"),
     row("valgrind", ""),
+    row("watchexec", "-w --watch -e --exts -f --filter -i --ignore -d --debounce -s --signal"),
     row("xvfb-run", "-n -s -e -f -p -w --server-num --server-args"),
     row("yarn", "--cwd").subcommands("exec dlx"),
     row("npm", "--prefix -C -w --workspace").subcommands("exec x"),

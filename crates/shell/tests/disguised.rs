@@ -382,6 +382,24 @@ const DISGUISED: &[&str] = &[
     "fi; rm -rf /",
     "); rm -rf /",
     "done && rm -rf /",
+    "watchexec -w src -- rm -rf /",
+    "sg root -c 'rm -rf /'",
+    "nodemon --exec 'rm -rf /'",
+    "npx concurrently -n a,b \"rm -rf /\" \"echo hi\"",
+    "gdb -batch -ex 'shell rm -rf /'",
+    "grm -rf /",
+    "less '+!rm -rf /' x",
+    "sed '1e rm -rf /' x",
+    r"sed -n 's/.*/rm -rf \//e' x",
+    "BASH_ENV=<(echo 'rm -rf /') bash -c :",
+    "fly ssh console -C 'rm -rf /'",
+    "heroku run -a app 'rm -rf /'",
+    "pdsh -w h[1-9] rm -rf /",
+    "parallel-ssh -h hosts 'rm -rf /'",
+    "ansible all -m shell -a 'rm -rf /'",
+    "ansible all -b -a 'rm -rf /'",
+    "aws ssm send-command --parameters 'commands=[\"rm -rf /\"]'",
+    "git submodule foreach rm -rf /",
 ];
 
 /// No line runs `rm`, and all can be told.
@@ -468,6 +486,11 @@ const HARMLESS: &[&str] = &[
     "git -c user.name=x commit -m rm",
     "kubectl get pods -o json | jq '.items[] | .rm'",
     "time cargo build",
+    "sed 's/x/rm -rf \\//g' x",
+    "sed -n '/e rm -rf \\//p' x",
+    "ansible all -m copy -a 'rm -rf /'",
+    "gdb -batch -ex 'print 1'",
+    "ENV=production ls",
 ];
 
 /// What these lines run cannot be told.

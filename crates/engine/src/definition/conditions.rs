@@ -31,7 +31,36 @@ impl DefinitionReader<'_> {
             KeyValue::Pattern => self.expression(value, path),
             KeyValue::Boolean => self.boolean(value, path),
             KeyValue::Condition(of, form) => self.conditions(value, of, form, path),
-            _ => self.texts(value, path),
+            _ => {
+                if path.starts_with("matcher") && TARGET_KEYS.contains(&key.name) {
+                    self.target_words(value);
+                }
+                self.texts(value, path)
+            }
+        }
+    }
+
+    /// Warns about a word that nearly is one for a kind of target: as a pattern it would match
+    /// nothing.
+    fn target_words(&mut self, node: &YamlNode) {
+        let items = match &node.value {
+            YamlValue::Sequence(items) => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        for item in items {
+            let text = item.text().unwrap_or("").trim();
+            if !text.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+                continue;
+            }
+            let Some(word) = nearest(text, TARGET_WORDS.into_iter()).filter(|word| *word != text)
+            else {
+                continue;
+            };
+            let message = format!("`{text}` is a pattern for files here");
+            let problem = self.at(item, "target", Severity::Warning, message);
+            self.report(
+                problem.hint(format!("did you mean `{word}`? write `./{text}` for a file")),
+            );
         }
     }
 
@@ -155,4 +184,10 @@ impl DefinitionReader<'_> {
     }
 }
 
+/// Keys of a condition on commands that take kinds of targets.
+const TARGET_KEYS: [&str; 7] =
+    ["targets", "reads", "writes", "deletes", "moves", "redirects", "except"];
+/// Words for kinds of targets.
+const TARGET_WORDS: [&str; 9] =
+    ["root", "home", "project", "inside", "outside", "temp", "repository", "device", "unknown"];
 const KEYS_HINT: &str = "write its keys on indented lines below it";

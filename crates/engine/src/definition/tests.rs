@@ -424,6 +424,18 @@ fn a_mistake_in_a_condition_makes_the_hook_unusable_and_has_its_place() {
             (6, 8),
         ),
         (
+            "matcher:\n  Shell: {program: rm}",
+            "unknown key `Shell` in `matcher`",
+            "did you mean `shell`?",
+            (6, 3),
+        ),
+        (
+            "matcher:\nshell: {program: rm}",
+            "`matcher` has no value",
+            "indent its keys below it, or remove `matcher`",
+            (5, 8),
+        ),
+        (
             "matcher:\n  url:",
             "`matcher.url` has no value",
             "remove the key, or give it a value",
@@ -496,5 +508,22 @@ fn an_answer_needs_no_script_and_its_mistakes_are_named() {
     ] {
         let (message, hint) = (message.to_owned(), hint.to_owned());
         assert_eq!(found(answer), (severity, message, hint), "{answer}");
+    }
+}
+
+#[test]
+fn a_word_that_is_nearly_a_kind_of_target_is_told() {
+    for (target, hint) in [
+        ("projct", Some("did you mean `project`? write `./projct` for a file")),
+        ("Root", Some("did you mean `root`? write `./Root` for a file")),
+        ("project", None),
+        (".env", None),
+        ("/tmp", None),
+        ("build", None),
+    ] {
+        let matter = format!("{BASE}matcher: {{shell: {{targets: [{target}]}}}}\ndecision: deny");
+        let read = read_matter(&matter);
+        let problem = read.problems.iter().find(|problem| problem.code == "target");
+        assert_eq!(problem.and_then(|problem| problem.hint.as_deref()), hint, "{target}");
     }
 }

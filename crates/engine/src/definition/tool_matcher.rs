@@ -21,9 +21,22 @@ fn condition_key(name: &str) -> Option<&'static HookKey> {
 }
 
 impl DefinitionReader<'_> {
+    /// Whether anyhook itself answers calls that match.
+    fn declares_answer(&self) -> bool {
+        let is_given = |key: &str| self.matter.root.get(key).is_some();
+        ["decision", "modified_input", "additional_context"].into_iter().any(is_given)
+    }
+
     pub(super) fn matcher(&mut self) {
-        let is_given = |node: &&YamlNode| !node.is_null() && node.text() != Some("");
-        let Some(node) = self.matter.root.get("matcher").filter(is_given) else { return };
+        let Some(node) = self.matter.root.get("matcher") else { return };
+        if node.is_null() || node.text() == Some("") {
+            if self.declares_answer() {
+                let message = "`matcher` has no value, so the answer would apply to every call";
+                let problem = self.at(node, "matcher", Severity::Unusable, message);
+                self.report(problem.hint("indent its keys below it, or remove `matcher`"));
+            }
+            return;
+        }
         let YamlValue::Mapping(pairs) = &node.value else {
             let problem = self.at(
                 node,
@@ -47,12 +60,14 @@ impl DefinitionReader<'_> {
                         conditions.extend(given.map(|value| (name.to_owned(), value)));
                         continue;
                     }
-                    let problem = self.at(
-                        key,
-                        "unknown-key",
-                        Severity::Warning,
-                        format!("unknown key `{name}` in `matcher`"),
-                    );
+                    let message = format!("unknown key `{name}` in `matcher`");
+                    // Without the condition its author meant, an answer would be given to other
+                    // calls. A script can look for itself.
+                    let problem = if self.declares_answer() {
+                        self.at(key, "matcher", Severity::Unusable, message)
+                    } else {
+                        self.at(key, "unknown-key", Severity::Warning, message)
+                    };
                     self.report(match nearest(name, names_of_keys()) {
                         Some(known) => problem.hint(format!("did you mean `{known}`?")),
                         None => {

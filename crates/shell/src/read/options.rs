@@ -39,7 +39,8 @@ impl Reader {
             "git" => self.git(run),
             "ssh" | "scp" | "sftp" => self.ssh_options(name, run),
             "tar" | "gtar" => self.tar_actions(run),
-            "vim" | "vi" | "nvim" | "ex" | "ed" => self.editor(name, run),
+            "vim" | "vi" | "nvim" | "ex" | "ed" | "less" | "more" => self.editor(name, run),
+            "sed" | "gsed" => self.stream_editor(run),
             "psql" | "sqlite3" | "mysql" => self.client_escapes(name, run),
             _ => {}
         }
@@ -63,6 +64,12 @@ impl Reader {
     /// Reads variables whose value is run.
     pub(super) fn executed_variables(&mut self, assignments: &[(String, Word)]) {
         for (name, value) in assignments {
+            // A shell that starts reads these files.
+            if contains("BASH_ENV ENV", name)
+                && let Some(content) = self.content_of(value)
+            {
+                self.run_output(content, name, &value.text);
+            }
             if contains(VARIABLES, name) && value.text.contains([' ', '/', ';', '|', '$', '`']) {
                 self.read_text(value, name);
             }
@@ -162,7 +169,7 @@ impl Reader {
                     .iter()
                     .skip_while(|word| word.text != "foreach")
                     .skip(1)
-                    .filter(|word| !word.prefix().starts_with("--"))
+                    .skip_while(|word| word.prefix().starts_with("--"))
                     .cloned()
                     .collect();
                 self.read_text(&Word::joined(&code), "git");
@@ -213,6 +220,16 @@ impl Reader {
         }
     }
 
+    /// `sed '1e COMMAND'`, `sed 's/.*/COMMAND/e'`
+    fn stream_editor(&mut self, run: &Run) {
+        for word in &run.words[1..] {
+            let Some(script) = word.known() else { continue };
+            if let Some(code) = executed_by_sed(script) {
+                self.read_text(&Word::literal(code), "sed");
+            }
+        }
+    }
+
     /// `psql -c '\! COMMAND'`, `sqlite3 x '.shell COMMAND'`
     fn client_escapes(&mut self, name: &str, run: &Run) {
         for word in &run.words[1..] {
@@ -221,5 +238,36 @@ impl Reader {
                 self.read_text(&code, name);
             }
         }
+    }
+}
+
+/// Returns the command that a script of sed runs: that of `e`, or the replacement of `s///e`.
+fn executed_by_sed(script: &str) -> Option<String> {
+    let is_address = |one: char| one.is_ascii_digit() || matches!(one, '$' | ',' | ' ' | '~');
+    let command = script.trim_start_matches(is_address);
+    if let Some(code) = command.strip_prefix("e ") {
+        return Some(code.to_owned());
+    }
+    let rest = command.strip_prefix('s')?;
+    let delimiter = rest.chars().next().filter(char::is_ascii_punctuation)?;
+    let mut parts = vec![String::new()];
+    let mut letters = rest.chars().skip(1);
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => {
+                let escaped = letters.next()?;
+                let part = parts.last_mut()?;
+                if escaped != delimiter {
+                    part.push('\\');
+                }
+                part.push(escaped);
+            }
+            _ if letter == delimiter => parts.push(String::new()),
+            _ => parts.last_mut()?.push(letter),
+        }
+    }
+    match parts.as_slice() {
+        [_, replacement, flags] if flags.contains('e') => Some(replacement.clone()),
+        _ => None,
     }
 }

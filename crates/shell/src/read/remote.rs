@@ -7,6 +7,11 @@ use crate::word::Word;
 use crate::wrappers;
 
 const SSH_VALUES: &str = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B -P";
+/// Options with a value of programs that run a command on many machines.
+const PARALLEL_VALUES: &str = "-w -x -g -h -H --hosts --host -l --user -p --par -o --outdir -e \
+--errdir -t --timeout -u -f -R -O --option -X --extra-arg";
+/// Programs that images are named after, and that such an image runs.
+const IMAGES: &str = "git kubectl terraform helm aws-cli rclone curl psql redis-cli";
 const CONTAINERS: &str = "docker podman nerdctl docker-compose podman-compose";
 /// Options of `docker run` and `exec` that take a value.
 const CONTAINER_VALUES: &str = "-v --volume -e --env --env-file -p --publish --name --network --net \
@@ -27,6 +32,21 @@ impl Reader {
             }
             _ if contains(CONTAINERS, name) => Some(self.container(name, run)),
             "kubectl" | "oc" => Some(self.behind_dashes(name, run, "exec debug run")),
+            "fly" | "flyctl" if run.words.iter().any(|word| word.text.starts_with("-C")) => {
+                Some(self.command_option(name, run))
+            }
+            "pdsh" | "pssh" | "parallel-ssh" => {
+                let code = Word::joined(&wrappers::inner(run, PARALLEL_VALUES, 0));
+                Some(self.elsewhere(|reader| reader.run_code(&code, name)))
+            }
+            "ansible" => Some(self.ansible(run)),
+            "heroku" if run.words.get(1).is_some_and(|word| word.text.starts_with("run")) => {
+                let rest = run.words.get(2..).unwrap_or_default();
+                let words = wrappers::skip_options(rest, "-a --app -r --remote -s --size");
+                let code = Word::joined(&words);
+                Some(self.elsewhere(|reader| reader.run_code(&code, name)))
+            }
+            "aws" => self.aws(run),
             "lxc" | "incus" | "distrobox" | "toolbox" | "flyctl" | "fly" | "multipass" => {
                 Some(self.behind_dashes(name, run, "exec enter run ssh"))
             }
@@ -85,6 +105,7 @@ impl Reader {
         let rest = wrappers::skip_options(options, CONTAINER_VALUES);
         let entry = entry_point(&options[..options.len() - rest.len()]);
         let mut inner = rest.get(1..).unwrap_or_default().to_vec();
+        let entry = entry.or_else(|| rest.first().and_then(program_of_image));
         if let Some(entry) = entry {
             inner.insert(0, entry);
         }
@@ -111,9 +132,44 @@ impl Reader {
         self.elsewhere(|reader| reader.run_inner(name, words, run))
     }
 
+    /// `ansible HOSTS -m shell -a COMMAND`
+    fn ansible(&mut self, run: &Run) -> Output {
+        let value = |options: &str| {
+            let place = run.words.iter().position(|word| contains(options, &word.text))?;
+            run.words.get(place + 1)
+        };
+        let module = value("-m --module-name").and_then(Word::known).unwrap_or("command");
+        let module = module.rsplit('.').next().unwrap_or(module);
+        match value("-a --args").cloned() {
+            Some(code) if contains("command shell raw script", module) => {
+                self.elsewhere(|reader| reader.run_code(&code, "ansible"))
+            }
+            _ => Output::computed(),
+        }
+    }
+
+    /// `aws ssm send-command --parameters 'commands=["COMMAND"]'`
+    fn aws(&mut self, run: &Run) -> Option<Output> {
+        if !run.words.iter().any(|word| word.text == "send-command") {
+            return None;
+        }
+        for word in &run.words[1..] {
+            let Some((_, list)) = word.split_once('=').filter(|(name, _)| *name == "commands")
+            else {
+                continue;
+            };
+            let Some(list) = list.known() else { continue };
+            for code in list.trim_matches(['[', ']']).split("\",\"") {
+                let code = Word::literal(code.trim_matches(['"', '\'']));
+                self.elsewhere(|reader| reader.run_code(&code, "aws"));
+            }
+        }
+        Some(Output::computed())
+    }
+
     /// `vagrant ssh -c COMMAND`, `gcloud compute ssh --command=COMMAND`
     fn command_option(&mut self, name: &str, run: &Run) -> Output {
-        let options = "-c --command -e --exec";
+        let options = "-c -C --command -e --exec";
         for (index, word) in run.words.iter().enumerate() {
             let code = if contains(options, &word.text) {
                 run.words.get(index + 1).cloned()
@@ -128,6 +184,13 @@ impl Reader {
         }
         Output::computed()
     }
+}
+
+/// Returns the program that an image runs, if it is named after one: `alpine/git`.
+fn program_of_image(image: &Word) -> Option<Word> {
+    let (_, name) = image.known()?.rsplit_once('/')?;
+    let name = name.split([':', '@']).next().unwrap_or(name);
+    contains(IMAGES, name).then(|| Word::literal(if name == "aws-cli" { "aws" } else { name }))
 }
 
 /// Returns the program of `--entrypoint`.

@@ -33,7 +33,9 @@ impl Reader {
         match name {
             "pwsh" | "powershell" => Some(self.powershell(run)),
             "cmd" => Some(self.windows_command(run)),
-            "su" | "runuser" | "script" => self.text_option(name, run, "-c --command"),
+            "su" | "runuser" | "script" | "sg" => self.text_option(name, run, "-c --command"),
+            "nodemon" => self.text_option(name, run, "-x --exec"),
+            "gdb" => Some(self.debugger(run)),
             "watch" => {
                 let rest = crate::wrappers::inner(run, "-n --interval -q --equexit", 0);
                 let code = Word::joined(&rest);
@@ -47,8 +49,10 @@ impl Reader {
             }
             "crontab" => Some(self.crontab(run)),
             "nix-shell" => self.text_option(name, run, "--run --command"),
-            "hyperfine" => {
-                for code in crate::wrappers::inner(run, "-w --warmup -r --runs -m -M -n", 0) {
+            "hyperfine" | "concurrently" => {
+                let values =
+                    "-w --warmup -r --runs -m -M -n --names -c --prefix-colors -p --prefix";
+                for code in crate::wrappers::inner(run, values, 0) {
                     self.run_code(&code, name);
                 }
                 Some(Output::computed())
@@ -187,6 +191,16 @@ impl Reader {
         let values = "-S -c -e -h -p -s -t -T -X";
         let words = crate::wrappers::skip_options(&run.words[1..], values);
         self.run_inner("screen", words, run)
+    }
+
+    /// `gdb -ex 'shell COMMAND'`
+    fn debugger(&mut self, run: &Run) -> Output {
+        for word in &run.words[1..] {
+            if let Some(code) = word.strip_prefix("shell ").or_else(|| word.strip_prefix("!")) {
+                self.run_code(&code, "gdb");
+            }
+        }
+        Output::computed()
     }
 
     /// A table of commands: those behind the five fields of each line.

@@ -162,7 +162,7 @@ impl Conditions {
             parts.push(files.prefilter());
         }
         if !self.url.is_empty() {
-            parts.push(literals(self.url.iter().map(|url| literal_of(url))));
+            parts.push(literals(self.url.iter().map(|url| literal_of(required_of_url(url)))));
         }
         if let Some(mcp) = &self.mcp {
             let names = if mcp.tool.is_empty() { &mcp.server } else { &mcp.tool };
@@ -196,6 +196,15 @@ fn literals<'text>(texts: impl Iterator<Item = Option<&'text str>>) -> Prefilter
 /// Returns the longest text that whatever matches a pattern contains.
 fn literal_of(pattern: &str) -> Option<&str> {
     pattern.split(['*', '?']).max_by_key(|piece| piece.len()).filter(|piece| piece.len() > 1)
+}
+
+/// Returns the part of a pattern for URLs that stands in the URL as it is: a port may stand between
+/// host and path.
+fn required_of_url(pattern: &str) -> &str {
+    if pattern.contains("://") {
+        return pattern;
+    }
+    pattern.split('/').next().unwrap_or(pattern)
 }
 
 /// Returns whether a URL is one that a pattern means: by its host and the hosts below it, by host

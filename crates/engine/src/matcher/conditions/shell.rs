@@ -64,10 +64,18 @@ impl ShellMatcher {
             definitions.iter().map(Self::new).collect::<Result<Vec<_>, _>>()
         };
         let not = definition.not.as_deref().map(Self::new).transpose()?;
+        let all_flags = split(&definition.all_flags, '|');
+        if all_flags.iter().any(Vec::is_empty) {
+            return Err("an item of `all_flags` names no flag".to_owned());
+        }
+        let subcommands = split(&definition.subcommand, ' ');
+        if subcommands.iter().any(Vec::is_empty) {
+            return Err("an item of `subcommand` has no words".to_owned());
+        }
         let pattern = definition.pattern.as_deref().map(Expression::anywhere).transpose()?;
         Ok(Self {
-            subcommands: split(&definition.subcommand, ' '),
-            all_flags: split(&definition.all_flags, '|'),
+            subcommands,
+            all_flags,
             pattern,
             targets: kinds(&definition.targets),
             by_access: [

@@ -82,6 +82,8 @@ pub struct Target<'call> {
     extent: Extent,
     is_unknown: bool,
     is_temporary: bool,
+    /// Whether its end names a `.git` folder, whatever the beginning is.
+    ends_in_repository: bool,
     place: Place<'call>,
 }
 
@@ -131,9 +133,18 @@ impl<'call> Place<'call> {
 
     /// Returns a path that begins with `~`, in the home folder.
     fn at_home(&self, path: &str) -> Option<String> {
-        let rest =
-            path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
-        Some(format!("{}{rest}", self.home?.to_string_lossy()))
+        let after = path.strip_prefix('~')?;
+        let (user, rest) = after.split_at(after.find('/').unwrap_or(after.len()));
+        match user {
+            "" => Some(format!("{}{rest}", self.home?.to_string_lossy())),
+            "root" => Some(format!("/root{rest}")),
+            // The home folder of another person is where this one is.
+            _ if is_user(user) => {
+                let all = self.home?.parent()?.to_string_lossy();
+                Some(format!("{}/{user}{rest}", all.trim_end_matches('/')))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the absolute path of what a word names; `None` if that cannot be told.
@@ -156,6 +167,7 @@ impl<'call> Target<'call> {
             extent: Extent::Whole,
             is_unknown: false,
             is_temporary: TEMPORARY_VARIABLES.iter().any(|name| word.text.starts_with(name)),
+            ends_in_repository: word.known().is_none() && ends_in_repository(word),
             place,
         };
         let known = match word.known() {
@@ -213,7 +225,11 @@ impl<'call> Target<'call> {
                     && !self.is_harmless_device()
             }
             TargetKind::Repository => {
-                self.path.as_deref().is_some_and(|path| path.split('/').any(|part| part == ".git"))
+                self.ends_in_repository
+                    || self
+                        .path
+                        .as_deref()
+                        .is_some_and(|path| path.split('/').any(|part| part == ".git"))
             }
             TargetKind::Device => self.path.as_deref().is_some_and(is_disk),
             TargetKind::Pattern(pattern) => {
@@ -300,6 +316,18 @@ pub fn below<'path>(path: &'path str, folder: &str) -> Option<&'path str> {
 fn is_above(folder: &str, path: &str) -> bool {
     folder == "/" && path != "/"
         || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Whether this can be the name of a user, as in `~name`.
+fn is_user(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    name.bytes().next().is_some_and(is_letter)
+        && name.bytes().all(|byte| is_letter(byte) || byte.is_ascii_digit() || byte == b'-')
+}
+
+/// Whether what is known of a word names a `.git` folder, as in `$(pick)/.git`.
+fn ends_in_repository(word: &Word) -> bool {
+    word.text.ends_with("/.git") || word.text.contains("/.git/")
 }
 
 fn is_disk(path: &str) -> bool {

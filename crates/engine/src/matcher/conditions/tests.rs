@@ -246,6 +246,8 @@ fn urls_are_told_by_host_and_path() {
             (fetch("https://example.com/x"), true),
             (fetch("https://user@A.Example.com:8080"), true),
             (fetch("https://api.test/v1/users?x"), true),
+            (fetch("https://api.test:8080/v1/users"), true),
+            (fetch("https://api.test//v1"), true),
             (fetch("https://api.test/v2"), false),
             (fetch("https://example.com.evil.test"), false),
             (fetch("https://evil.test/example.com"), false),
@@ -308,4 +310,189 @@ fn a_changed_input_is_read_anew() {
     let changed = json!({"command": "rm x"}).as_object().unwrap().clone();
     event.tool.as_mut().unwrap().change_input(changed);
     assert!(deletes.matches(&event).is_ok());
+}
+
+#[test]
+fn homes_of_others_and_repositories_are_told_by_what_is_known() {
+    for (line, kind, is_match) in [
+        ("rm -r ~root", "root", true),
+        ("rm -r ~me/", "home", true),
+        ("rm -r ~other/x", "outside", true),
+        ("cd ~root && rm -r *", "root", true),
+        ("rm -r './~$draft.docx'", "outside", false),
+        ("rm -r $(pick)/.git", "repository", true),
+        ("rm -r $X/.git/refs", "repository", true),
+        ("rm -r $X/.github", "repository", false),
+    ] {
+        let condition = shell(json!({"targets": kind}));
+        assert_eq!(condition.matches(&command(line)).is_ok(), is_match, "{line}");
+    }
+}
+
+mod prefilter {
+    //! Whatever matches gets through the prefilter.
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Words of command lines: programs, arguments, and what shells make of them.
+    const WORDS: &[&str] = &[
+        "rm",
+        "sudo",
+        "git",
+        "curl",
+        "cat",
+        "push",
+        "-rf",
+        "--force",
+        "/",
+        "~",
+        ".env",
+        "a/.env",
+        "src/x.rs",
+        "*.key",
+        "$X",
+        "$(pick)",
+        "'a b'",
+        "r\\m",
+        "\"$HOME\"",
+        "~/.ssh/id_rsa",
+        "https://example.com:8080/a//b",
+        "http://me@API.test/v1",
+        "file:///x",
+        ".git/config",
+        "..",
+        "xargs",
+        "bash",
+        "-c",
+        "'rm -rf /'",
+        "find",
+        "-exec",
+        "{}",
+        "\\;",
+        "mkfs.ext4",
+        "\u{e9}",
+        "node",
+        "-e",
+        "\"require('fs').rmSync('a')\"",
+        "x=1",
+        "<<<",
+        "env",
+    ];
+    const JOINTS: &[&str] =
+        &[" ", " ", " ", " ", " && ", " | ", "; ", " > ", "\n", "(", ")", " 'x"];
+    const NAMES: &[&str] = &["rm", "r*", "*", "mkfs*", "?m", "git", "cat", "", "\u{e9}"];
+    const PATTERNS: &[&str] = &[
+        ".env",
+        "*.key",
+        "~/.ssh",
+        "/",
+        "src/**",
+        "./src",
+        "**/x.rs",
+        "a",
+        "{a,b}/.env",
+        "[.]env",
+        "~",
+        "..",
+        "",
+        "*",
+        ".git",
+        "/srv-test/**",
+    ];
+    const URLS: &[&str] = &[
+        "example.com",
+        "example.com/a",
+        "example.com/a/b",
+        "api.test/v1",
+        "*.test",
+        "https://*",
+        "example.com:8080",
+        "*",
+        "/a",
+        "example.*/a",
+        "EXAMPLE.com/",
+    ];
+    const KINDS: &[&str] = &["root", "home", "project", "inside", "outside", "unknown", ".env"];
+
+    fn line() -> impl Strategy<Value = String> {
+        let piece = (prop::sample::select(WORDS), prop::sample::select(JOINTS));
+        prop::collection::vec(piece, 0..9)
+            .prop_map(|pieces| pieces.iter().flat_map(|(word, joint)| [*word, *joint]).collect())
+    }
+
+    fn some(from: &'static [&'static str]) -> impl Strategy<Value = Vec<&'static str>> {
+        prop::collection::vec(prop::sample::select(from), 1..3)
+    }
+
+    fn shell_condition() -> BoxedStrategy<Value> {
+        let leaf = prop_oneof![
+            some(NAMES).prop_map(|names| json!({"program": names})),
+            some(KINDS).prop_map(|kinds| json!({"targets": kinds})),
+            some(PATTERNS).prop_map(|names| json!({"reads": names})),
+            Just(json!({"unknown": true})),
+            Just(json!({"flags": ["-r", "--force"]})),
+            some(NAMES).prop_map(|names| json!({"piped_to": names})),
+            some(NAMES).prop_map(|names| json!({"program": names, "pattern": "."})),
+        ];
+        leaf.prop_recursive(2, 8, 3, |inner| {
+            let list = prop::collection::vec(inner.clone(), 1..3);
+            prop_oneof![
+                list.clone().prop_map(|list| json!({"any": list})),
+                list.prop_map(|list| json!({"all": list})),
+                inner.prop_map(|one| json!({"not": one})),
+            ]
+        })
+        .boxed()
+    }
+
+    fn matcher_definition() -> BoxedStrategy<Value> {
+        let leaf = prop_oneof![
+            prop::collection::vec(shell_condition(), 1..3).prop_map(|list| json!({"shell": list})),
+            some(PATTERNS).prop_map(|names| json!({"files": names})),
+            (some(PATTERNS), some(PATTERNS))
+                .prop_map(|(read, except)| json!({"files": {"read": read, "except": except}})),
+            some(URLS).prop_map(|urls| json!({"url": urls})),
+            Just(json!({"mcp": {"server": "git*"}})),
+            Just(json!({"mcp": {"tool": ["*", "drop"]}})),
+            Just(json!({"tool": "Shell"})),
+            Just(json!({"pattern": "rm"})),
+        ];
+        leaf.prop_recursive(2, 8, 3, |inner| {
+            let list = prop::collection::vec(inner.clone(), 1..3);
+            prop_oneof![
+                list.clone().prop_map(|list| json!({"any": list})),
+                list.prop_map(|list| json!({"all": list})),
+                inner.prop_map(|one| json!({"not": one, "tool": ".*"})),
+            ]
+        })
+        .boxed()
+    }
+
+    fn call() -> BoxedStrategy<Event> {
+        prop_oneof![
+            4 => line().prop_map(|line| command(&line)),
+            1 => prop::sample::select(WORDS)
+                .prop_map(|path| of_tool("ReadFile", json!({"path": path}))),
+            1 => prop::sample::select(WORDS)
+                .prop_map(|url| of_tool("FetchURL", json!({"url": url}))),
+            1 => prop::sample::select(WORDS)
+                .prop_map(|text| of_tool("mcp__github__drop", json!({"path": text, "url": text}))),
+        ]
+        .boxed()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn lets_through_whatever_matches(definition in matcher_definition(), event in call()) {
+            let Ok(definition) = serde_json::from_value(definition) else { return Ok(()) };
+            let Ok(matcher) = Matcher::new(&definition) else { return Ok(()) };
+            if matcher.matches(&event).is_ok() {
+                prop_assert!(matcher.prefilter().may_match(of_event(&event), &event));
+            }
+        }
+    }
 }
