@@ -22,7 +22,7 @@ use super::file_stamp::{FileStamp, WatchExtent};
 use crate::discover::{HookStatus, InstalledHooks};
 use crate::hook::{ENTRIES, EntryPoint, HOOK_FILE, Hook, Level, SCRIPTS, Trust};
 use crate::installation::Installation;
-use crate::matcher::{Expression, Matcher, Prefilter, RequiredLiterals};
+use crate::matcher::{Expression, Prefilter, RequiredLiterals};
 use crate::places::{HOOKS, PROJECT_LEVEL, Places};
 use crate::roots::ProjectFolder;
 use crate::session_guards::accepted_file;
@@ -34,6 +34,10 @@ const MOST_WATCHED: usize = 20_000;
 
 /// At most this many files of a guard are watched at every event.
 const MOST_OF_A_GUARD: usize = 16;
+
+/// Flags of a hook: what it says may make others match; its matcher has conditions.
+pub(super) const MAY_CHANGE_INPUT: u8 = 1;
+pub(super) const HAS_CONDITIONS: u8 = 2;
 
 /// What the rest of an index says about a hook, in addition to its head.
 #[derive(Debug, Serialize, Deserialize)]
@@ -126,8 +130,7 @@ fn head_of(standing: &HookStatus, bases: &[(PathBuf, u64)], head: &mut Encoder) 
     }
     needs(hook.matcher.tool(), head);
     needs(hook.matcher.pattern(), head);
-    head.byte(u8::from(may_change_input(hook)));
-    conditions(&hook.matcher, head);
+    conditions(hook, head);
     Some(())
 }
 
@@ -136,10 +139,15 @@ fn may_change_input(hook: &Hook) -> bool {
     hook.definition.answer.as_ref().is_none_or(|answer| answer.modified_input.is_some())
 }
 
-/// Writes what a call must contain so that a matcher's conditions may hold.
-fn conditions(matcher: &Matcher, head: &mut Encoder) {
-    let Prefilter { is_open, programs, literals } = matcher.prefilter();
-    head.byte(u8::from(is_open));
+/// Writes whether a hook may change the input, and what a call must contain so that its conditions
+/// may hold: most hooks have none, and pay for one byte.
+fn conditions(hook: &Hook, head: &mut Encoder) {
+    let Prefilter { is_open, programs, literals } = hook.matcher.prefilter();
+    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    head.byte(flag(may_change_input(hook), MAY_CHANGE_INPUT) | flag(!is_open, HAS_CONDITIONS));
+    if is_open {
+        return;
+    }
     for texts in [programs, literals] {
         head.size(texts.len());
         for text in &texts {

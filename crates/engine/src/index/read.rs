@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 use anyhook_model::{Event, EventKind, SkipReason, Skipped, ToolCall};
 use rustix::fs::{Mode, OFlags};
 
-use super::build::{Details, kind};
+use super::build::{Details, HAS_CONDITIONS, MAY_CHANGE_INPUT, kind};
 use super::encoding::{self, Decoder};
 use super::file_stamp::{FileStamp, WatchExtent};
 use super::{IndexKey, MatchedHooks};
@@ -66,28 +66,24 @@ struct Indexed<'head> {
     hosts: Texts<'head>,
     tool: Need<'head>,
     pattern: Need<'head>,
-    may_change_input: bool,
-    conditions: IndexedPrefilter<'head>,
+    flags: u8,
+    /// What its conditions need, if it has any.
+    conditions: Option<IndexedPrefilter<'head>>,
 }
 
 /// What a call must contain so that a matcher's conditions may hold.
 #[derive(Clone, Copy)]
 struct IndexedPrefilter<'head> {
-    is_open: bool,
     programs: Texts<'head>,
     literals: Texts<'head>,
 }
 
 impl<'head> IndexedPrefilter<'head> {
     fn read(reader: &mut Decoder<'head>) -> Option<Self> {
-        let is_open = reader.byte()? != 0;
-        Some(Self { is_open, programs: Texts::read(reader)?, literals: Texts::read(reader)? })
+        Some(Self { programs: Texts::read(reader)?, literals: Texts::read(reader)? })
     }
 
     fn may_match(&self, event: &Event) -> bool {
-        if self.is_open {
-            return true;
-        }
         let facts = conditions::of_event(event);
         let is_in = |texts: Texts<'_>, found: &dyn Fn(&str) -> bool| {
             texts.iter().any(|text| str::from_utf8(text).is_ok_and(found))
@@ -285,7 +281,7 @@ impl Index {
                         Some(why) => mismatches.push(hook.skipped(why)),
                         None => {
                             may_run.push(place);
-                            needs_all |= hook.may_change_input;
+                            needs_all |= hook.flags & MAY_CHANGE_INPUT != 0;
                         }
                     }
                 }
@@ -427,7 +423,7 @@ fn c_path<'head>(reader: &mut Decoder<'head>) -> Option<&'head CStr> {
 impl<'head> Indexed<'head> {
     fn read(reader: &mut Decoder<'head>, bases: &HookFolders<'head>, asked: u32) -> Option<Self> {
         let (start, length, sum) = (reader.size()?, reader.size()?, reader.mark()?);
-        Some(Self {
+        let mut hook = Self {
             rest: DetailsSpan { start, length, sum },
             kinds: reader.number()?,
             asked,
@@ -443,9 +439,13 @@ impl<'head> Indexed<'head> {
             hosts: Texts::read(reader)?,
             tool: Need::read(reader)?,
             pattern: Need::read(reader)?,
-            may_change_input: reader.byte()? != 0,
-            conditions: IndexedPrefilter::read(reader)?,
-        })
+            flags: reader.byte()?,
+            conditions: None,
+        };
+        if hook.flags & HAS_CONDITIONS != 0 {
+            hook.conditions = Some(IndexedPrefilter::read(reader)?);
+        }
+        Some(hook)
     }
 
     fn folder_text(&self) -> String {
@@ -496,7 +496,8 @@ impl<'head> Indexed<'head> {
                 return Some(SkipReason::Pattern);
             }
         }
-        (!self.conditions.may_match(event)).then_some(SkipReason::Conditions)
+        let conditions = self.conditions.filter(|conditions| !conditions.may_match(event));
+        conditions.map(|_| SkipReason::Conditions)
     }
 
     /// Reads the hook in full; `None` if what it would run has changed.
