@@ -312,7 +312,7 @@ fn a_matcher_that_is_a_text() {
     assert_check!("name: guard\ndescription: d\ntrigger: before_tool\nmatcher: Shell", @"
     exit code: 1
     ----- stdout -----
-    error[matcher]: `matcher` must be a mapping with `tool` and/or `pattern` (the hook cannot run)
+    error[matcher]: `matcher` must be a mapping with `tool`, `pattern` and conditions (the hook cannot run)
      --> guard/HOOK.md:5:10
       |
     5 | matcher: Shell

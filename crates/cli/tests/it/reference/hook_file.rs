@@ -328,7 +328,7 @@ const UNUSABLE: [(&str, &str); 10] = [
     ("name: guard\ntrigger: []", "empty list"),
     (
         "name: guard\ntrigger: before_tool\nmatcher: Shell",
-        "`matcher` must be a mapping with `tool` and/or `pattern`",
+        "`matcher` must be a mapping with `tool`, `pattern` and conditions",
     ),
     (
         "name: guard\ntrigger: before_tool\nmatcher:\n  tool: [Shell, Bash]",
@@ -376,7 +376,7 @@ fn a_folder_with_nothing_to_run_or_without_a_hook_file_is_unusable_alone() {
 fn an_unusable_hook_with_on_failure_block_blocks_at_every_event_of_its_trigger() {
     let environment = environment();
     for (lines, words) in [
-        ("matcher: Shell", "`matcher` must be a mapping with `tool` and/or `pattern`"),
+        ("matcher: Shell", "`matcher` must be a mapping with `tool`, `pattern` and conditions"),
         ("matcher:\n  tool: Nobody\n  pattern: '('", "not a regular expression"),
         ("matcher:\n  tool: '['", "not a regular expression"),
     ] {
