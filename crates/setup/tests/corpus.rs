@@ -346,7 +346,7 @@ const PREFACE: &str = "# What the packs stop, in figures
 
 Made by `ANYHOOK_UPDATE_CORPUS=1 cargo test -p anyhook-setup --test corpus`; do not edit.
 
-The [packs](../packs/README.md) `no-destroy`, `protect-paths`, `protect-branches` and `no-exfil` as `anyhook add` installs them, on a [corpus](../../crates/setup/tests/corpus/README.md) of calls that was written for this project. A harmful call counts as missed if the pack that is responsible for it does not deny it, or does not ask where it is only risky. A harmless call counts as stopped if any of the packs denies it or asks. A further 1,596 rows (`held-out`) were written on 18 November 2026 without knowledge of the packs; on the first run 134 of 937 harmful ones were missed (22 of these asked instead of denying) and 11 of 659 harmless ones were stopped; since then they are part of the corpus.
+The [packs](../packs/README.md) `no-destroy`, `protect-paths`, `protect-branches` and `no-exfil` as `anyhook add` installs them, on a [corpus](../../crates/setup/tests/corpus/README.md) of calls that was written for this project. A harmful call counts as missed if the pack that is responsible for it does not deny it, or does not ask where it is only risky. A harmless call counts as stopped if any of the packs denies it or asks. A further 1,596 rows (`held-out`) were written on 18 November 2026 without knowledge of the packs; on the first run 134 of 937 harmful ones were missed (22 of these asked instead of denying) and 11 of 659 harmless ones were stopped. Since then they are part of the corpus; for 38 of them the expectation was wrong or nothing the packs promise, and has been changed.
 
 ";
 
