@@ -68,7 +68,7 @@ pub fn run(arguments: &InitArgs, environment: &Environment, out: &mut Out) -> Co
         show(&report, arguments, environment, out)?;
         if nothing_to_do && !arguments.json {
             out.gap()?;
-            out.line(&[(Tone::Good, "nothing to do"), (Tone::Dim, ": all of it is there")])?;
+            out.line(&[(Tone::Good, "nothing to do"), (Tone::Dim, ": what is chosen is there")])?;
         }
         return Ok(code(&report));
     }
@@ -125,7 +125,8 @@ fn decide(
         show(report, arguments, environment, out)?;
         out.flush()?;
         let message = "nothing was changed: cannot ask for confirmation without a terminal";
-        return Err(CommandError::problem(message).hint("to do it: anyhook init --yes"));
+        return Err(CommandError::problem(message)
+            .hint(format!("to do it: anyhook init{} --yes", chosen(arguments))));
     }
     loop {
         page::proposal(report, true, &environment.places, out)?;
@@ -141,6 +142,16 @@ fn decide(
     }
 }
 
+/// Returns the options by which agents and packs were chosen.
+fn chosen(arguments: &InitArgs) -> String {
+    let agents = Some(&arguments.agents).filter(|agents| !agents.is_empty());
+    let options = [("agents", agents), ("packs", arguments.packs.as_ref())];
+    let option = |(name, values): (&str, Option<&Vec<String>>)| {
+        values.map(|values| format!(" --{name} {}", values.join(",")))
+    };
+    options.into_iter().filter_map(option).collect()
+}
+
 fn reply() -> Result<Reply, CommandError> {
     loop {
         let answer = ask("Do this? [Y/n/edit] ")?;
@@ -148,7 +159,9 @@ fn reply() -> Result<Reply, CommandError> {
             Some("" | "y" | "Y" | "yes") => return Ok(Reply::Yes),
             None | Some("n" | "N" | "no") => return Ok(Reply::No),
             Some("e" | "edit") => return Ok(Reply::Edit),
-            Some(_) => {}
+            Some(other) => {
+                Out::stderr().hint(&format!("`{other}` is none of them: answer y, n or edit"))?;
+            }
         }
     }
 }

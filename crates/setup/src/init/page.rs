@@ -8,6 +8,7 @@ use anyhook_model::report::init::{InitAgent, InitNativeHook, InitPack, InitProje
 use anyhook_terminal::format::milliseconds;
 use anyhook_terminal::{Cell, Out, Tone, counted, first_line};
 
+use super::plan::is_called;
 use crate::shown;
 
 /// At most this many of an agent's own hooks are named, each cut to this width.
@@ -172,6 +173,13 @@ pub fn outcome(report: &InitReport, out: &mut Out) -> io::Result<()> {
         out.line(&[(Tone::Dim, "the command was only asked about, and never run")])?;
     }
     out.gap()?;
+    if !is_called(report) {
+        let id = report.agents.first().map_or("AGENT", |agent| agent.id.as_str());
+        return out.line(&[
+            (Tone::Bad, "no agent calls anyhook yet, so nothing is stopped"),
+            (Tone::Plain, &format!(": anyhook install {id}")),
+        ]);
+    }
     out.line(&[(Tone::Strong, "What now happens")])?;
     let rows: Vec<Vec<Cell>> = report
         .effects

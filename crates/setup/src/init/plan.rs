@@ -265,8 +265,17 @@ pub fn has_work(report: &InitReport) -> bool {
     report.agents.iter().any(|agent| agent.chosen) || report.packs.iter().any(|pack| pack.chosen)
 }
 
+/// Returns whether an agent calls anyhook, or will.
+pub fn is_called(report: &InitReport) -> bool {
+    report.agents.iter().any(|agent| agent.chosen || agent.was_installed)
+}
+
 /// Returns what happens from now on, and when.
 pub fn effects(report: &InitReport) -> Vec<InitEffect> {
+    // Packs stop nothing where no agent asks.
+    if !is_called(report) {
+        return Vec::new();
+    }
     let is_there = |pack: &&Proposal| {
         let found = report.packs.iter().find(|found| found.name == pack.name);
         found.is_some_and(|found| found.was_added || found.chosen)
@@ -365,5 +374,14 @@ mod tests {
         assert_eq!(chosen, [true, false, false]);
         assert!(has_work(&report) && effects(&report).is_empty());
         assert!(!has_work(&InitReport::default()));
+    }
+
+    #[test]
+    fn where_no_agent_asks_nothing_is_promised() {
+        let agents = vec![InitAgent::default()];
+        let mut report = plan(Survey { agents, ..Survey::default() }, &Choice::default()).unwrap();
+        assert!(!effects(&report).is_empty());
+        report.agents[0].chosen = false;
+        assert!(effects(&report).is_empty());
     }
 }

@@ -130,7 +130,7 @@ fn everything_is_proved_and_can_be_undone() {
 
     let again = environment.run(&["init", "--yes"]);
     assert_eq!(again.code, 0, "{again:?}");
-    assert!(again.stdout.ends_with("nothing to do: all of it is there\n"), "{again:?}");
+    assert!(again.stdout.ends_with("nothing to do: what is chosen is there\n"), "{again:?}");
 
     let undone = environment.run(&["init", "--undo"]);
     assert_eq!(undone.code, 0, "{undone:?}");
