@@ -433,6 +433,8 @@ impl WatchedPaths {
                 later.extend(paths(&hook.runs_from).ok()?);
             }
             Trust::Changed(_) => return None,
+            // Nothing but its HOOK.md decides what a declarative hook does.
+            Trust::NotNeeded if is_declarative(hook) => return Some(0),
             Trust::NotNeeded | Trust::Never => {
                 later.extend(looked_at_for_entry(&hook.runs_from, hook.entry.as_ref()));
             }
@@ -467,6 +469,11 @@ impl WatchedPaths {
         }
         Some(later.len())
     }
+}
+
+/// Returns whether a hook gives its answer itself, and can.
+fn is_declarative(hook: &Hook) -> bool {
+    hook.definition.answer.is_some() && hook.fault().is_none()
 }
 
 /// Returns the folders of a guard, and its files except those that are watched anyway.
