@@ -3,7 +3,7 @@
 use anyhook_model::hook::DeclaredAnswer;
 use anyhook_model::hook::answer::INPUT_PLACEHOLDER;
 use anyhook_model::json::{Object, shorten};
-use anyhook_model::{Decision, Event};
+use anyhook_model::{Decision, Effect, Event};
 use serde_json::Value;
 
 use crate::matcher::MatchEvidence;
@@ -64,11 +64,14 @@ pub fn decide(answer: &DeclaredAnswer, event: &Event, evidence: &MatchEvidence) 
         render(text, |name| value(name, event, evidence).map(visible))
     };
     let exact = |text: &str| render(text, |name| value(name, event, evidence));
+    // A call that is denied has no input to change.
+    let changed = answer.modified_input.as_ref().filter(|_| answer.effect != Some(Effect::Deny));
+    let is_said = |text: &String| !text.trim().is_empty();
     Decision {
         effect: answer.effect,
-        reason: answer.reason.as_ref().map(shown),
-        modified_input: answer.modified_input.as_ref().map(|fields| render_fields(fields, &exact)),
-        additional_context: answer.additional_context.as_ref().map(shown),
+        reason: answer.reason.as_ref().map(shown).filter(is_said),
+        modified_input: changed.map(|fields| render_fields(fields, &exact)),
+        additional_context: answer.additional_context.as_ref().map(shown).filter(is_said),
         log: None,
     }
 }
@@ -145,7 +148,7 @@ fn field(event: &Event, name: &str) -> Option<String> {
 mod tests {
     use std::path::Path;
 
-    use anyhook_model::{Effect, EventKind, ToolCall};
+    use anyhook_model::{EventKind, ToolCall};
     use serde_json::json;
 
     use super::*;

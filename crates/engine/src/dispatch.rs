@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::declared_answer;
 use crate::discover::MISMATCHES_NAMED;
 use crate::hook::Hook;
-use crate::output::{RunOutput, interpret};
+use crate::output::{RunOutput, give_reason, interpret};
 use crate::path_forms;
 use crate::plan::{DispatchPlan, NotRunnable, PlannedStep, skipped};
 
@@ -195,7 +195,8 @@ impl<'hooks> Dispatch<'hooks> {
             }
             if let Some(answer) = &hook.definition.answer {
                 self.next += 1;
-                let decision = declared_answer::decide(answer, &self.event, &evidence);
+                let mut decision = declared_answer::decide(answer, &self.event, &evidence);
+                give_reason(&mut decision, hook.name());
                 let said = RunOutput { decision, ..RunOutput::default() };
                 self.settle(hook, said, Some(RunResult::declared()));
                 continue;
@@ -649,6 +650,50 @@ mod tests {
             let tool = finished.event.tool.unwrap();
             prop_assert_eq!(tool.input.as_object().unwrap(), &expected);
             prop_assert_eq!(finished.verdict.input.is_some(), !changes.is_empty());
+        }
+    }
+
+    proptest! {
+        /// A declared answer has the verdict of a script that says the same.
+        #[test]
+        fn a_declared_answer_is_that_of_a_script(
+            word in prop::sample::select(vec![None, Some("deny"), Some("ask"), Some("allow")]),
+            reason in proptest::option::of("[a-z ]{1,8}"),
+            context in proptest::option::of("[a-z ]{1,8}"),
+            input in proptest::option::of("[a-z ]{0,8}"),
+            shadow: bool,
+            fails_closed: bool,
+        ) {
+            use anyhook_model::hook::DeclaredAnswer;
+            let answer = json!({
+                "decision": word, "reason": reason, "additional_context": context,
+                "modified_input": input.map(|command| json!({"command": command})),
+            });
+            let hook = |declared: bool| {
+                let mut hook = hook("guard", 100);
+                if shadow {
+                    hook.definition.mode = Mode::Shadow;
+                }
+                if fails_closed {
+                    hook.definition.on_failure = FailMode::Block;
+                }
+                if declared {
+                    let answer: DeclaredAnswer = serde_json::from_value(answer.clone()).unwrap();
+                    hook.definition.answer = Some(answer);
+                }
+                InstalledHooks::of(vec![hook])
+            };
+            let (declared, scripted) = (hook(true), hook(false));
+            let run = |installed: &InstalledHooks| {
+                let event = event("ls");
+                let plan = DispatchPlan::new(installed, &event);
+                Dispatch::new(&OpenFormat, plan, event).drive(|_| exited(0, &answer.to_string(), ""))
+            };
+            let (declared, scripted) = (run(&declared), run(&scripted));
+            // Nothing that is said is a failure of a script, and no answer that could be declared.
+            prop_assume!(scripted.verdict.failed.is_empty());
+            prop_assert_eq!(declared.verdict, scripted.verdict);
+            prop_assert_eq!(declared.event, scripted.event);
         }
     }
 }

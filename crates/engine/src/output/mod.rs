@@ -42,18 +42,13 @@ pub fn interpret(
     match outcome {
         RunOutcome::Exited(0) | RunOutcome::Leaked(0) => {
             let mut said = read_stdout(stdout, stdout_use, kind);
-            if said.decision.effect == Some(Effect::Deny) && said.decision.reason.is_none() {
-                said.decision.reason = Some(format!("blocked by hook {name}"));
-            }
+            give_reason(&mut said.decision, name);
             said
         }
         RunOutcome::Exited(2) | RunOutcome::Leaked(2) => {
             let reason = stderr.trim();
-            let reason = if reason.is_empty() {
-                format!("blocked by hook {name}")
-            } else {
-                shorten(reason, REASON_LIMIT)
-            };
+            let reason =
+                if reason.is_empty() { usual_reason(name) } else { shorten(reason, REASON_LIMIT) };
             RunOutput { decision: Decision::deny(reason), ..RunOutput::default() }
         }
         RunOutcome::Detached | RunOutcome::Returned | RunOutcome::Declared => RunOutput::default(),
@@ -129,4 +124,15 @@ fn may_be_cut(stdout: &str) -> bool {
         |meaning| matches!(meaning, KeyMeaning::Effect | KeyMeaning::GoesOn | KeyMeaning::Stops);
     let mut words = WORDS.iter().filter(|word| decides(word.meaning));
     words.any(|word| kept.contains(&format!("\"{}\"", word.key)))
+}
+
+/// Gives a denial without a reason the usual one.
+pub(crate) fn give_reason(decision: &mut Decision, name: &str) {
+    if decision.effect == Some(Effect::Deny) && decision.reason.is_none() {
+        decision.reason = Some(usual_reason(name));
+    }
+}
+
+fn usual_reason(name: &str) -> String {
+    format!("blocked by hook {name}")
 }
