@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 /// A value that is derived from a call when it is first needed.
 ///
-/// Its type is that of whoever computes it. It is ignored when calls are compared.
+/// Its type is that of the code that computes it. It is ignored when calls are compared.
 #[derive(Clone, Default)]
 pub struct Derived(OnceLock<Arc<dyn Any + Send + Sync>>);
 

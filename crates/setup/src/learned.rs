@@ -41,15 +41,15 @@ pub fn add(hooks_folder: &Path, hooks: &[NewFolder]) -> Result<Vec<PathBuf>, Set
     }
     let not_added = |cause: io::Error| SetupError::NotAdded { path: hooks_folder.into(), cause };
     fs::create_dir_all(hooks_folder).map_err(not_added)?;
-    let aside = tempfile::Builder::new().prefix(".adding-").tempdir_in(hooks_folder);
-    let aside = aside.map_err(not_added)?;
+    let staging = tempfile::Builder::new().prefix(".adding-").tempdir_in(hooks_folder);
+    let staging = staging.map_err(not_added)?;
     for hook in hooks {
-        write(&aside.path().join(&hook.name), &hook.files).map_err(not_added)?;
+        write(&staging.path().join(&hook.name), &hook.files).map_err(not_added)?;
     }
     let mut added: Vec<PathBuf> = Vec::new();
     for (hook, target) in hooks.iter().zip(&targets) {
         // A folder with files in it is never replaced by a rename.
-        if let Err(cause) = fs::rename(aside.path().join(&hook.name), target) {
+        if let Err(cause) = fs::rename(staging.path().join(&hook.name), target) {
             for target in added {
                 // The original error is reported; what cannot be removed stays, in shadow mode.
                 let _ = fs::remove_dir_all(target);

@@ -44,9 +44,9 @@ pub fn put(addition: &Addition<'_>) -> Result<(), SetupError> {
     // Another process may have added a pack in the meantime.
     let _held = lock::hold(hooks_folder)?;
     let lock = &LockFile::read(hooks_folder)?;
-    let aside = stage_in(hooks_folder)?;
+    let staging = stage_in(hooks_folder)?;
     for place in &absent {
-        let folder = aside.path().join(place.hook.name());
+        let folder = staging.path().join(place.hook.name());
         write_hook(place.hook, &folder).map_err(|error| cannot_write(&place.folder, error))?;
         check(&folder)?;
         if shadow {
@@ -59,7 +59,8 @@ pub fn put(addition: &Addition<'_>) -> Result<(), SetupError> {
         let file = made.stage(path, &place.file.text);
         staged.push((path, file.map_err(|error| cannot_write(path, error))?));
     }
-    record.hooks = hooks.iter().map(|place| lock_hook(place, aside.path(), shadow, lock)).collect();
+    record.hooks =
+        hooks.iter().map(|place| lock_hook(place, staging.path(), shadow, lock)).collect();
     record.commands = locked_commands(commands);
     let earlier = lock.find(&record.name).map(|pack| pack.commands.as_slice()).unwrap_or_default();
     let kept = earlier.iter().filter(|old| {
@@ -72,7 +73,7 @@ pub fn put(addition: &Addition<'_>) -> Result<(), SetupError> {
     let mut unfinished = lock.file().begin().map_err(lock_failed)?;
     lock.file().fill(&mut unfinished, text.as_bytes()).map_err(lock_failed)?;
     for place in &absent {
-        fs::rename(aside.path().join(place.hook.name()), &place.folder)
+        fs::rename(staging.path().join(place.hook.name()), &place.folder)
             .map_err(|error| cannot_write(&place.folder, error))?;
         made.things.push(Thing::Tree(place.folder.clone()));
     }
@@ -90,8 +91,8 @@ pub fn put(addition: &Addition<'_>) -> Result<(), SetupError> {
 ///
 /// A hidden folder is not a hook: a running agent never sees half of one.
 pub(super) fn stage_in(hooks_folder: &Path) -> Result<TempDir, SetupError> {
-    let aside = tempfile::Builder::new().prefix(".adding-").tempdir_in(hooks_folder);
-    aside.map_err(|error| cannot_write(hooks_folder, error.kind().into()))
+    let staging = tempfile::Builder::new().prefix(".adding-").tempdir_in(hooks_folder);
+    staging.map_err(|error| cannot_write(hooks_folder, error.kind().into()))
 }
 
 /// Refuses a hook that cannot run.
@@ -105,10 +106,14 @@ pub(super) fn check(folder: &Path) -> Result<(), PackError> {
 }
 
 /// Returns what is recorded of a hook that is there or staged.
-fn lock_hook(place: &HookPlace<'_>, aside: &Path, shadow: bool, lock: &LockFile) -> LockedHook {
+fn lock_hook(place: &HookPlace<'_>, staging: &Path, shadow: bool, lock: &LockFile) -> LockedHook {
     let name = place.hook.name();
     if place.standing == PackStatus::Absent {
-        return LockedHook { name: name.to_owned(), digest: digest_of(&aside.join(name)), shadow };
+        return LockedHook {
+            name: name.to_owned(),
+            digest: digest_of(&staging.join(name)),
+            shadow,
+        };
     }
     let known = lock.lock.packs.iter().flat_map(|pack| &pack.hooks).find(|hook| hook.name == name);
     let there =

@@ -263,13 +263,13 @@ impl PackUpdate {
         if lock.find(&self.locked.name) != Some(&self.locked) {
             return Err(PackError::ChangedMeanwhile(self.locked.name.clone()).into());
         }
-        let aside = stage_in(folder)?;
-        // Dropped first: what it undoes is in `aside`.
+        let staging = stage_in(folder)?;
+        // Dropped first: what it undoes is in `staging`.
         let mut writer = Writer { done: Vec::new(), made: CreatedItems::default() };
         let mut record = self.found.locked(&self.pack);
         for step in &self.steps {
             if let Some(hook) = self.pack.hooks.iter().find(|hook| hook.name() == step.name) {
-                let staged = aside.path().join(&step.name);
+                let staged = staging.path().join(&step.name);
                 write_hook(hook, &staged).map_err(|error| cannot_write(&step.folder, error))?;
                 check(&staged)?;
                 let digest = digest_of(&staged);
@@ -289,7 +289,7 @@ impl PackUpdate {
         let mut unfinished = lock.file().begin().map_err(lock_failed)?;
         lock.file().fill(&mut unfinished, text.as_bytes()).map_err(lock_failed)?;
         for step in &self.steps {
-            let moved = writer.hook(step, aside.path());
+            let moved = writer.hook(step, staging.path());
             moved.map_err(|error| cannot_write(&step.folder, error))?;
         }
         for step in &self.commands {
@@ -386,8 +386,8 @@ enum Done {
 }
 
 impl Writer {
-    fn hook(&mut self, step: &HookStep, aside: &Path) -> io::Result<()> {
-        let staged = aside.join(&step.name);
+    fn hook(&mut self, step: &HookStep, staging: &Path) -> io::Result<()> {
+        let staged = staging.join(&step.name);
         match step.change {
             Change::None => Ok(()),
             Change::Write if step.standing == PackStatus::Absent => {

@@ -194,7 +194,7 @@ impl Scene {
             shell("context", "echo context-please"),
             shell("failing", "exit 3"),
         ]);
-        // To ask is the end of Gemini CLI when nobody is there.
+        // Gemini CLI ends when a hook asks and no person is there.
         if bed.agent() != Agent::GeminiCli {
             steps.push(shell("ask", "touch ask-please"));
         }

@@ -80,7 +80,7 @@ struct Work {
 
 impl Work {
     fn see(agent: Agent) -> Option<Column> {
-        // To ask is the end of Gemini CLI when nobody is there.
+        // Gemini CLI ends when a hook asks and no person is there.
         let action = if agent == Agent::GeminiCli { "action=mask" } else { "action=ask" };
         let options = [
             ("pii", action),

@@ -129,8 +129,12 @@ impl Conditions {
         }
         if !self.url.is_empty() {
             let is_meant = |url: &&String| self.url.iter().any(|pattern| is_url(pattern, url));
-            let url = facts.urls.iter().find(is_meant).ok_or("url")?;
-            evidence.join(MatchEvidence { url: Some(url.clone()), ..MatchEvidence::default() });
+            let url = facts.urls.iter().find(is_meant).cloned();
+            // Those that were not looked at may be meant.
+            if url.is_none() && !facts.is_cut {
+                return Err("url");
+            }
+            evidence.join(MatchEvidence { url, ..MatchEvidence::default() });
         }
         if let Some(mcp) = &self.mcp {
             let called = facts.mcp.as_ref().filter(|(server, tool)| is_mcp(mcp, server, tool));

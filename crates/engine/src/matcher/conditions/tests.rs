@@ -258,6 +258,15 @@ fn urls_are_told_by_host_and_path() {
 }
 
 #[test]
+fn more_urls_than_are_looked_at_hide_none() {
+    let mut list: Vec<String> =
+        (0..1100).map(|place| format!("https://fine{place}.test")).collect();
+    list.push("https://example.com".to_owned());
+    let event = of_tool("mcp__web__fetch", json!({"urls": list}));
+    check(&matcher(json!({"url": "example.com"})), &[(event, true)]);
+}
+
+#[test]
 fn mcp_tools_are_told_by_server_and_name() {
     let call = |name: &str| of_tool(name, json!({}));
     let mcp = matcher(json!({"mcp": {"server": "git*", "tool": ["delete_*", "drop"]}}));
