@@ -41,6 +41,8 @@ pub struct FilePattern {
     base: PatternBase,
     /// Below its base.
     pattern: String,
+    /// The same, at any depth if it has no base.
+    glob: String,
 }
 
 /// What a pattern is relative to.
@@ -89,7 +91,9 @@ impl FilePattern {
         let pattern = pattern.trim_end_matches('/');
         // What is in a folder that matches, matches too.
         let pattern = pattern.strip_suffix("/**").unwrap_or(pattern).to_owned();
-        Self { base, pattern }
+        let is_shallow = base == PatternBase::Anywhere && !pattern.starts_with("**/");
+        let glob = if is_shallow { format!("**/{pattern}") } else { pattern.clone() };
+        Self { base, pattern, glob }
     }
 
     /// Returns whether a file, or a folder that it is in, matches.
@@ -105,14 +109,8 @@ impl FilePattern {
     }
 
     fn matches_text(&self, text: &str) -> bool {
-        let pattern = match self.base {
-            PatternBase::Anywhere if !self.pattern.starts_with("**/") => {
-                format!("**/{}", self.pattern)
-            }
-            _ => self.pattern.clone(),
-        };
-        glob_match(&pattern, text)
-            || text.match_indices('/').any(|(end, _)| glob_match(&pattern, &text[..end]))
+        glob_match(&self.glob, text)
+            || text.match_indices('/').any(|(end, _)| glob_match(&self.glob, &text[..end]))
     }
 
     /// Returns whether a path with wildcards, as in a command, may stand for what matches: only told
