@@ -27,7 +27,7 @@ fn main() -> io::Result<()> {
     fs::write(folder.join("lists.rs"), text)
 }
 
-/// A host has a `decode.rs` and an `encode.rs`; no other folder has both.
+/// A host has a `capabilities.rs`; no other folder has one.
 fn is_host(folder: &Path) -> bool {
-    ["decode.rs", "encode.rs"].iter().all(|file| folder.join(file).is_file())
+    folder.join("capabilities.rs").is_file()
 }

@@ -14,7 +14,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
     if arguments.is_empty() {
         let is_quick = |suite: &&test::Suite| QUICK.contains(&suite.name);
         let suites: Vec<_> = test::SUITES.iter().filter(is_quick).collect();
-        return test::run_suites(workspace, &suites, test::Skips::Allowed);
+        return test::run_suites(workspace, &suites, test::RunOptions::default());
     }
     let metadata = workspace.metadata()?;
     let packages = metadata["packages"].as_array().context("cargo names no crates")?;

@@ -23,6 +23,8 @@ const ARTIFACTS: [&str; 2] =
     ["crates/workflow/src/schemas", "crates/cli/packs/delivery-workflow/workflow/schemas"];
 /// The names that agents use, as the model knows them.
 const AGENT_NAMES: &str = "crates/model/src/agent_names.rs";
+/// The packages for agents' plugin mechanisms.
+const AGENT_PACKAGES: &str = "plugins";
 const REFERENCE: &str = "docs/reference";
 const HOSTS: &str = "docs/hosts";
 const PICTURES: &str = "docs/pictures";
@@ -49,7 +51,7 @@ pub fn check(workspace: &Workspace) -> Result<TaskResult> {
             Err(_) => differ.push(format!("{} is missing", file.display())),
         }
     }
-    for file in stale_schemas(workspace, fresh.path())? {
+    for file in stale(workspace, fresh.path())? {
         differ.push(format!("{} is not generated any more", file.display()));
     }
     if differ.is_empty() {
@@ -73,7 +75,7 @@ fn write(workspace: &Workspace) -> Result<TaskResult> {
         fs::write(&place, text)?;
         println!("wrote {}", file.display());
     }
-    for file in stale_schemas(workspace, fresh.path())? {
+    for file in stale(workspace, fresh.path())? {
         fs::remove_file(workspace.root.join(&file))?;
         println!("removed {}", file.display());
     }
@@ -103,6 +105,9 @@ fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
     command.args(["--edition", "2024", "--config-path"]).arg(&workspace.root).arg(&names);
     process::run(&mut command)?;
 
+    let packages = programs.join("examples/agent_packages");
+    process::run(Command::new(packages).arg(fresh.path()))?;
+
     let anyhook = programs.join("anyhook");
     let file = fresh.path().join(WORKFLOW_SCHEMAS);
     fs::create_dir_all(&file)?;
@@ -115,7 +120,7 @@ fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
     fs::create_dir_all(&pages)?;
     let hosts = hosts(&anyhook)?;
     fs::write(pages.join("README.md"), hosts_page(&hosts))?;
-    for host in &hosts {
+    for host in hosts.iter().filter(|host| host["unsupported"].is_null()) {
         fs::write(pages.join(format!("{}.md", word(&host["id"]))), host_page(host))?;
     }
 
@@ -155,48 +160,70 @@ fn hosts_page(hosts: &[Value]) -> String {
          [How to install](../guide/install.md).\n\n\
          | agent | tested with | page |\n|---|---|---|\n"
     );
-    for host in hosts {
+    let (refused, hosts): (Vec<&Value>, Vec<&Value>) =
+        hosts.iter().partition(|host| host["unsupported"].is_string());
+    for host in &hosts {
         let id = word(&host["id"]);
         let _ = writeln!(
             page,
             "| {} | {} | [`{id}`]({id}.md) |",
             cell(&host["title"]),
-            cell(&host["tried_version"])
+            host["tried_version"].as_str().unwrap_or("not run here")
         );
     }
-    page.push_str("\n| event |");
-    for host in hosts {
-        let _ = write!(page, " {} |", cell(&host["title"]));
+    if !refused.is_empty() {
+        page.push_str(
+            "\nAgents that `anyhook install` refuses:\n\n| agent | version | why |\n|---|---|---|\n",
+        );
     }
-    let _ = write!(page, "\n|---|{}", "---|".repeat(hosts.len()));
-    let rows = hosts.first().map_or(0, |host| list(&host["capabilities"]).len());
-    for row in 0..rows {
-        let _ = write!(page, "\n| `{}` |", word(&hosts[0]["capabilities"][row]["event"]));
-        for host in hosts {
-            let _ = write!(page, " {} |", powers(&host["capabilities"][row]));
+    for host in refused {
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} |",
+            cell(&host["title"]),
+            cell(&host["tried_version"]),
+            cell(&host["unsupported"])
+        );
+    }
+    let first = hosts.first().map_or(&[][..], |host| list(&host["capabilities"]));
+    page.push_str(
+        "\nA hook can **B** block, **M** change the input, add **C** context, or **A** ask the user. `·` \
+         means that it sees the event and cannot influence it, `–` that the agent has no such event. \
+         [What a block means at each event](../reference/events.md).\n\n| agent |",
+    );
+    for row in first {
+        let _ = write!(page, " `{}` |", word(&row["event"]));
+    }
+    let _ = write!(page, "\n|---|{}", "---|".repeat(first.len()));
+    for host in hosts {
+        let _ = write!(page, "\n| {} |", cell(&host["title"]));
+        for row in list(&host["capabilities"]) {
+            let _ = write!(page, " {} |", letters(row));
         }
     }
-    page.push_str("\n\n`–` means that the agent has no such event, `observe only` that a hook sees the event and cannot influence it. [What a block means at each event](../reference/events.md).\n");
+    page.push('\n');
     page
 }
 
 /// The page of one agent.
 fn host_page(host: &Value) -> String {
     let (id, title) = (word(&host["id"]), cell(&host["title"]));
+    let tested = host["tried_version"].as_str().map_or_else(
+        || "Not run here: written from its documentation.".to_owned(),
+        |version| format!("Tested with version {version}. Other versions may differ: [`anyhook doctor --prove`](../reference/proof.md) shows whether yours heeds hooks."),
+    );
     let mut page = format!(
         "# {title}\n\n{NOTE}\n\
-         Tested with version {}. Other versions may differ; `anyhook doctor` reports what it \
-         finds.\n\n\
+         {tested}\n\n\
          ## Install\n\n```sh\n\
          anyhook install {id} --dry-run    # only shows what would change\n\
          anyhook install {id}\n\
-         anyhook doctor\n\
+         anyhook doctor --prove {id}       # shows that it works on this machine\n\
          anyhook uninstall {id} --verify   # takes it back, to the byte\n```\n\n\
          `--project` writes into the project's settings instead of the user's. \
          [More about installing](../guide/install.md).\n\n\
          ## What works\n\n\
-         | event | the agent's name for it | what a hook can do |\n|---|---|---|\n",
-        cell(&host["tried_version"])
+         | event | the agent's name for it | what a hook can do |\n|---|---|---|\n"
     );
     let rows = list(&host["capabilities"]);
     for row in rows.iter().filter(|row| !row["native"].is_null()) {
@@ -233,6 +260,7 @@ fn host_page(host: &Value) -> String {
              as lost.\n",
         );
     }
+    page.push_str(&versions(host));
     page.push_str(
         "\n## Quirks\n\nEvidence: `run`, the real program was run; `docs`, its documentation \
          says so; `source`, its source code shows it.\n\n\
@@ -252,6 +280,33 @@ fn host_page(host: &Value) -> String {
     page
 }
 
+/// Returns which versions of an agent are known, and how.
+fn versions(host: &Value) -> String {
+    let mut text = "\n## Versions\n\n`anyhook doctor` and `anyhook hosts` say which of these the \
+         installed version is. [`anyhook doctor --prove`](../reference/proof.md) shows whether it \
+         heeds hooks.\n\n| versions | hooks | how it is known |\n|---|---|---|\n"
+        .to_owned();
+    for contract in list(&host["contracts"]) {
+        let from = word(&contract["from"]);
+        let range = match contract["below"].as_str() {
+            Some(below) => format!("{from} to before {below}"),
+            None => format!("{from} and later"),
+        };
+        let note = contract["note"].as_str();
+        let hooks = match (contract["supported"] == true, note) {
+            (true, None) => "work as described here".to_owned(),
+            (true, Some(note)) => format!("work: {note}"),
+            (false, note) => format!("do not work: {}", note.unwrap_or("none is called")),
+        };
+        let known = match (contract["run"].as_str(), contract["documented"].as_str()) {
+            (Some(version), _) => format!("version {version} was run"),
+            (None, date) => format!("documentation of {}; not run", date.unwrap_or("unknown date")),
+        };
+        let _ = writeln!(text, "| {range} | {hooks} | {known} |");
+    }
+    text
+}
+
 /// What a hook can do at an event, in words.
 fn powers(row: &Value) -> String {
     if row["native"].is_null() {
@@ -267,6 +322,19 @@ fn powers(row: &Value) -> String {
     .filter_map(|(key, words)| (row[key] == true).then_some(words))
     .collect();
     if powers.is_empty() { "observe only".to_owned() } else { powers.join(", ") }
+}
+
+/// Returns what a hook can do at an event, as letters.
+fn letters(row: &Value) -> String {
+    if row["native"].is_null() {
+        return "–".to_owned();
+    }
+    let powers = [("block", 'B'), ("modify", 'M'), ("context", 'C'), ("ask", 'A')];
+    let letters: String = powers
+        .into_iter()
+        .filter_map(|(key, letter)| (row[key] == true).then_some(letter))
+        .collect();
+    if letters.is_empty() { "·".to_owned() } else { letters }
 }
 
 /// Returns a text without quotes.
@@ -376,6 +444,18 @@ fn cell(value: &Value) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
+/// Returns files in the repository that are no longer generated.
+fn stale(workspace: &Workspace, fresh: &Path) -> Result<Vec<PathBuf>> {
+    let mut stale = stale_schemas(workspace, fresh)?;
+    let packages = Path::new(AGENT_PACKAGES);
+    if workspace.root.join(packages).exists() {
+        let files = files_below(&workspace.root.join(packages))?;
+        let files = files.iter().map(|file| packages.join(file));
+        stale.extend(files.filter(|file| !fresh.join(file).exists()));
+    }
+    Ok(stale)
+}
+
 /// Returns schemas in the repository that are no longer generated.
 fn stale_schemas(workspace: &Workspace, fresh: &Path) -> Result<Vec<PathBuf>> {
     let folder = Path::new(SCHEMAS);
@@ -391,7 +471,7 @@ fn stale_schemas(workspace: &Workspace, fresh: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Returns every file below a folder, relative to it, sorted.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![PathBuf::new()];
     while let Some(inner) = folders.pop() {
@@ -442,6 +522,8 @@ Options:
         assert_eq!(powers(&row), "block, ask the user");
         assert_eq!(powers(&serde_json::json!({"native": "X"})), "observe only");
         assert_eq!(powers(&serde_json::json!({"native": null, "block": true})), "–");
+        assert_eq!(letters(&row), "BA");
+        assert_eq!(letters(&serde_json::json!({"native": "X"})), "·");
     }
 
     #[test]

@@ -57,6 +57,7 @@ tasks:
 With --strict (or ANYHOOK_STRICT=1) a suite, or a test, that had to be skipped is a failure, and
 so is a suite that takes longer than its limit.
 With --nightly the suites run, too, that take long and seldom fail alone.
+With --all the suite `agents` runs every agent, and not only those that most people use.
 ANYHOOK_PARTITION=slice:1/3 runs a third of the tests, as nextest's --partition does.
 ANYHOOK_FUZZ_SECONDS sets how long each fuzz target runs (5, or less if there are many).
 ";

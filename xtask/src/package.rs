@@ -67,7 +67,11 @@ pub fn unpack(workspace: &Workspace, crates: &[&Value]) -> Result<PathBuf> {
     for one in crates {
         let folder = folder(one)?;
         let mut tar = workspace.command("tar");
-        tar.arg("--extract").arg("--file").arg(packages.join(format!("{folder}.crate")));
+        // The times in packages are always the same, by which cargo would take a change for none.
+        tar.arg("--extract")
+            .arg("--touch")
+            .arg("--file")
+            .arg(packages.join(format!("{folder}.crate")));
         process::run(tar.arg("--directory").arg(&unpacked))?;
         check(one, &unpacked.join(folder))?;
     }

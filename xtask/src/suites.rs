@@ -44,18 +44,21 @@ pub fn tests(workspace: &Workspace) -> Result<SuiteOutcome> {
     nextest(workspace, "ci")
 }
 
-/// The real agents: installed from npm, run without a network.
+/// The variable with which the suite `agents` runs those, too, that few people use: `--all`.
+pub const ALL_AGENTS: &str = "ANYHOOK_ALL_AGENTS";
+
+/// The real agents: installed from their registries, run without a network.
 pub fn agents(workspace: &Workspace) -> Result<SuiteOutcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_AGENTS) {
         return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
     }
     let programs = workspace.build_everything()?;
-    if let Err(error) =
-        process::run(&mut workspace.command(programs.join("examples/install_agents")))
-    {
+    let all = std::env::var_os(ALL_AGENTS).is_some_and(|all| all == "1");
+    let mut install = workspace.command(programs.join("examples/install_agents"));
+    if let Err(error) = process::run(install.args(all.then_some("--all"))) {
         return Ok(SuiteOutcome::Skipped(format!("the agents cannot be installed: {error:#}")));
     }
-    nextest(workspace, "agents")
+    nextest(workspace, if all { "agents-all" } else { "agents" })
 }
 
 /// The clients in other languages, each with its own tests.

@@ -167,12 +167,22 @@ pub const SUITES: [Suite; 18] = [
 const RUN_LIMIT: Duration = Duration::from_secs(55 * 60);
 
 /// What a skipped suite means.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Skips {
     /// It is listed with its reason.
+    #[default]
     Allowed,
     /// It counts as a failure.
     Fail,
+}
+
+/// How suites are run.
+#[derive(Clone, Copy, Default)]
+pub struct RunOptions {
+    /// What a skipped suite means.
+    pub skips: Skips,
+    /// Whether the agents that few people use are run, too.
+    pub all_agents: bool,
 }
 
 /// A suite that has run.
@@ -190,12 +200,13 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
         Ok(value) if value == "1" => Skips::Fail,
         _ => Skips::Allowed,
     };
-    let mut nightly = false;
+    let (mut nightly, mut all_agents) = (false, false);
     let mut names = Vec::new();
     for argument in arguments {
         match argument.as_str() {
             "--strict" => skips = Skips::Fail,
             "--nightly" => nightly = true,
+            "--all" => all_agents = true,
             name if find(name).is_some() => names.push(name),
             other => bail!("there is no suite `{other}`\n{}", suite_list().trim_end()),
         }
@@ -204,7 +215,8 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<TaskResult> {
         [] => nightly || suite.when == When::Always,
         _ => names.contains(&suite.name),
     };
-    run_suites(workspace, &SUITES.iter().filter(is_chosen).collect::<Vec<_>>(), skips)
+    let options = RunOptions { skips, all_agents: all_agents || nightly };
+    run_suites(workspace, &SUITES.iter().filter(is_chosen).collect::<Vec<_>>(), options)
 }
 
 impl Suite {
@@ -222,14 +234,19 @@ fn find(name: &str) -> Option<&'static Suite> {
 }
 
 /// Runs the suites one after the other and prints the table.
-pub fn run_suites(workspace: &Workspace, suites: &[&Suite], skips: Skips) -> Result<TaskResult> {
+pub fn run_suites(
+    workspace: &Workspace,
+    suites: &[&Suite],
+    options: RunOptions,
+) -> Result<TaskResult> {
+    let skips = options.skips;
     let begun = Instant::now();
     let mut finished = Vec::new();
     for suite in suites {
         println!("\n=== {}: {} ===", suite.name, suite.about);
         let (start, cpu) = (Instant::now(), children_cpu()?);
         let limit = suite.limit(begun.elapsed(), skips);
-        let result = run_apart(workspace, suite, limit);
+        let result = run_apart(workspace, suite, limit, options);
         if let Err(error) = &result {
             println!("failed: {error:#}");
         }
@@ -251,6 +268,7 @@ fn run_apart(
     workspace: &Workspace,
     suite: &Suite,
     limit: Option<Duration>,
+    options: RunOptions,
 ) -> Result<SuiteOutcome> {
     let folder = tempfile::tempdir()?;
     let (answer, left) = (folder.path().join("answer"), folder.path().join("left"));
@@ -258,6 +276,9 @@ fn run_apart(
     command.arg(TASK).arg(suite.name).arg(&answer).current_dir(&workspace.root);
     if limit.is_some() {
         command.env("ANYHOOK_STRICT", "1");
+    }
+    if options.all_agents {
+        command.env(suites::ALL_AGENTS, "1");
     }
     let limit = limit.unwrap_or(process::NO_LIMIT);
     let status = run_limited::kept(&command, &left, limit).status()?;

@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhook_hosts::AGENTS;
+use anyhook_hosts::native_hooks::{self, NativeFormat};
 use anyhook_model::daemon::{Request, Response};
 use anyhook_model::host::host_ids;
 use anyhook_model::{EventKind, Host, OpenFormat, Spelling, tools};
@@ -40,6 +41,8 @@ const WIDTH: usize = 60;
 enum Values {
     /// An agent, by its id; other names are accepted.
     Agents,
+    /// An agent whose own hooks can be imported; other names are accepted.
+    NativeAgents,
     /// A host that events come from: an agent, or the open format; other names are accepted.
     Hosts,
     /// A host by its id alone: what an agent's settings contain is not guessed at.
@@ -76,6 +79,8 @@ const VALUES: &[(&str, &str, Values)] = &[
     ("init", "packs", Values::Packs),
     ("install", "hosts", Values::Agents),
     ("uninstall", "hosts", Values::Agents),
+    ("import", "host", Values::NativeAgents),
+    ("doctor", "agents", Values::Agents),
     ("add", "agent", Values::Agents),
     ("hook", "host", Values::HostIds),
     ("run", "host", Values::Hosts),
@@ -122,6 +127,7 @@ const VALUES: &[(&str, &str, Values)] = &[
     ("agent peek", "id", Values::Sessions),
     ("agent attach", "id", Values::Sessions),
     ("agent send", "id", Values::Sessions),
+    ("agent thaw", "id", Values::Sessions),
     ("agent kill", "id", Values::Sessions),
     ("watch", "agent", Values::Sessions),
     ("emit agent:idle", "agent", Values::Sessions),
@@ -178,6 +184,10 @@ impl Values {
     fn candidates(self) -> Vec<CompletionCandidate> {
         match self {
             Self::Agents | Self::HostPatterns => agents(),
+            Self::NativeAgents => {
+                let format = |format: &NativeFormat| candidate(format.host, format.title);
+                native_hooks::FORMATS.into_iter().map(format).collect()
+            }
             Self::Hosts | Self::HostIds => {
                 let open = CompletionCandidate::new(OpenFormat.id());
                 agents().into_iter().chain([open.help(Some("the open format".into()))]).collect()
@@ -379,13 +389,13 @@ mod tests {
 
     #[test]
     fn agents_are_offered_by_id_and_by_program_where_that_was_typed() {
-        assert_eq!(offered("anyhook install c"), ["claude-code", "codex"]);
-        assert_eq!(offered("anyhook install codex g"), ["gemini-cli"]);
+        assert_eq!(offered("anyhook install cl")[0], "claude-code");
+        assert!(offered("anyhook install c").iter().all(|agent| agent.starts_with('c')));
+        assert_eq!(offered("anyhook install codex ge"), ["gemini-cli"]);
         assert_eq!(offered("anyhook install claude"), ["claude-code"]);
-        assert_eq!(
-            offered("anyhook log --host "),
-            ["claude-code", "codex", "gemini-cli", "opencode", "agent-hooks"]
-        );
+        let mut ids: Vec<_> = AGENTS.map(anyhook_hosts::HostSpec::id).into();
+        ids.push("agent-hooks");
+        assert_eq!(offered("anyhook log --host "), ids);
     }
 
     #[test]

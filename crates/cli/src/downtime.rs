@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhook_engine::now;
-use anyhook_model::daemon::{DownCause, Downtime, StartedBy};
+use anyhook_model::daemon::{DownCause, Downtime};
+use anyhook_pages::downtime;
 use jiff::SignedDuration;
 
 use crate::daemon::folder;
@@ -11,9 +12,7 @@ use crate::environment::Environment;
 use crate::format::{brief, second};
 use crate::ui::{Out, Tone};
 
-/// A shorter downtime is not worth a line in every list: the journal has been read since.
-const SHORT: SignedDuration = SignedDuration::from_secs(10);
-/// Neither is one that ended longer ago than this.
+/// A downtime that ended longer ago than this is no news.
 const LONG_AGO: SignedDuration = SignedDuration::from_hours(24);
 
 /// Whether this command has started the daemon.
@@ -41,55 +40,17 @@ pub fn tell(environment: &Environment) {
 fn news_and_words(environment: &Environment) -> Option<(Downtime, String)> {
     let (life, _) = folder(&environment.places).ok()?.read_life()?;
     let down = life.down?;
-    let is_long = is_long(&down);
+    let is_long = downtime::is_long(&down);
     let was_killed = down.cause == DownCause::Killed;
     if STARTED.load(Ordering::Relaxed) {
-        let words = sentence(&down, "this command");
-        return is_unexpected(&down).then_some((down, words));
+        let words = downtime::sentence(&down, "this command");
+        return downtime::is_unexpected(&down).then_some((down, words));
     }
     let is_news = was_killed && is_long && now().duration_since(down.to) < LONG_AGO;
     is_news.then(|| {
-        let words = sentence(&down, who(life.started_by));
+        let words = downtime::sentence(&down, downtime::who(life.started_by));
         (down, words)
     })
-}
-
-fn is_long(down: &Downtime) -> bool {
-    down.to.duration_since(down.from) >= SHORT
-}
-
-/// Returns whether a downtime is more than a stop that someone asked for, and a start soon after.
-pub fn is_unexpected(down: &Downtime) -> bool {
-    down.cause == DownCause::Killed || is_long(down)
-}
-
-fn sentence(down: &Downtime, who: &str) -> String {
-    let (from, to) = (second(down.from), second(down.to));
-    let long = down.to.duration_since(down.from);
-    let long = if long.as_secs() < 1 { "a moment".to_owned() } else { brief(long) };
-    let cause = match down.cause {
-        DownCause::Killed => "was killed or crashed",
-        DownCause::Stopped => "was stopped",
-        DownCause::Ended => "exited cleanly",
-    };
-    format!(
-        "the daemon was down for {long}, from {from} to {to}: it {cause}, and {who} restarted it"
-    )
-}
-
-/// Returns a downtime as a value in a table.
-pub fn words(down: &Downtime, by: StartedBy) -> String {
-    let sentence = sentence(down, who(by));
-    sentence.trim_start_matches("the daemon was down ").to_owned()
-}
-
-fn who(by: StartedBy) -> &'static str {
-    match by {
-        StartedBy::Command => "a command",
-        StartedBy::Hook => "an agent's event",
-        StartedBy::Keeper => "the end of a pipeline's command or agent",
-        StartedBy::Service => "the service manager",
-    }
 }
 
 /// Returns since when the daemon has not been running, in words; `None` if it has never run. For a
@@ -116,26 +77,4 @@ pub fn tell_down_since(environment: &Environment) {
 
 fn note(words: &str) {
     let _ = Out::stderr().line(&[(Tone::Hint, "note: "), (Tone::Plain, words)]);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sentences() {
-        let down = |cause| Downtime {
-            from: "2026-11-17T10:00:00.5Z".parse().unwrap(),
-            to: "2026-11-17T10:05:00Z".parse().unwrap(),
-            cause,
-        };
-        assert_eq!(
-            sentence(&down(DownCause::Killed), "this command"),
-            "the daemon was down for 4m, from 2026-11-17 10:00:00 to 2026-11-17 10:05:00: it was killed or crashed, and this command restarted it"
-        );
-        assert_eq!(
-            words(&down(DownCause::Stopped), StartedBy::Service),
-            "for 4m, from 2026-11-17 10:00:00 to 2026-11-17 10:05:00: it was stopped, and the service manager restarted it"
-        );
-    }
 }

@@ -12,6 +12,7 @@ use anyhook_engine::run::environment::{Inherits, recorded_path};
 use anyhook_hosts::log::LogRoots;
 use anyhook_hosts::{folder_variables, recognition};
 use anyhook_model::daemon::Usage;
+use anyhook_setup::import::run::RunPlace;
 use jiff::tz::TimeZone;
 
 pub use anyhook_hook::environment::{Environment, folder, running_program};
@@ -59,6 +60,16 @@ pub fn hook_variables() -> HookVariables {
         folder: folder("ANYHOOK_HOOK_DIR"),
         project: folder("ANYHOOK_PROJECT_DIR"),
         host: variable("ANYHOOK_HOST").filter(|host| !host.is_empty()),
+    }
+}
+
+/// Returns what an imported hook is told about where it runs.
+pub fn native_place() -> RunPlace {
+    let project = folder("CLAUDE_PROJECT_DIR").or_else(|| hook_variables().project);
+    RunPlace {
+        home: folder("HOME"),
+        project: project.or_else(|| env::current_dir().ok()).unwrap_or_default(),
+        shell: env::var_os("SHELL").filter(|shell| !shell.is_empty()),
     }
 }
 
@@ -162,6 +173,11 @@ pub fn forces_colours() -> bool {
     let told = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     let is_off = |value: &std::ffi::OsString| value == "0" || value == "false";
     told("FORCE_COLOR").is_some_and(|value| !is_off(&value)) && told("NO_COLOR").is_none()
+}
+
+/// Returns whether no colours are wanted, wherever the output goes.
+pub fn is_without_colours() -> bool {
+    env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// Returns the shell whose script requests completions.

@@ -16,6 +16,7 @@ use anyhook_guards::GuardError;
 use anyhook_hosts::wiring::SettingsError;
 use anyhook_model::exit_code;
 use anyhook_replay::ReplayError;
+use anyhook_setup::import::ImportError;
 use anyhook_setup::packs::{PackError, PackErrorKind};
 use anyhook_setup::{SetupError, settings};
 
@@ -159,6 +160,9 @@ impl From<SettingsError> for CommandError {
             SettingsError::Unexpected { .. } => {
                 "nothing was changed: anyhook does not recognize this format; check it first"
             }
+            SettingsError::Taken { .. } => {
+                "nothing was changed; give the file another name, then try again"
+            }
         };
         Self::problem(error.to_string()).hint(hint)
     }
@@ -184,11 +188,24 @@ impl From<SetupError> for CommandError {
             SetupError::Trust(error) => return error.into(),
             SetupError::Settings(error) => return error.into(),
             SetupError::Pack(error) => return error.into(),
+            SetupError::Import(error) => {
+                let error_of = match error {
+                    ImportError::UnknownFormat(_) => Self::usage,
+                    _ => Self::problem,
+                };
+                return match error.hint() {
+                    Some(hint) => error_of(message).hint(hint),
+                    None => error_of(message),
+                };
+            }
             SetupError::UnknownAgent(name) => {
                 return Self::usage(message).hint(match settings::nearest_agent(&name) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("available: {}", settings::ids()),
                 });
+            }
+            SetupError::NoHooks { refusal, .. } => {
+                return Self::usage(message).hint(refusal.way_out);
             }
             SetupError::UnknownPack { name, known } => {
                 return Self::input(message).hint(

@@ -7,7 +7,6 @@ mod argument_values;
 mod commands;
 mod confirm;
 mod daemon;
-mod diagnostic;
 mod downtime;
 mod environment;
 mod error;
@@ -19,8 +18,6 @@ mod level;
 mod mcp_wait;
 mod packs;
 mod paging;
-mod pattern;
-mod progress;
 mod runbooks;
 #[cfg(feature = "workflow")]
 mod workflow;
@@ -38,7 +35,7 @@ use anyhook_pages as pages;
 use anyhook_setup::{
     accept_changes, hooks as target, known_places, mcp_servers, passwd, settings as agents, shadow,
 };
-use anyhook_terminal::{self as ui, format, time_arg};
+use anyhook_terminal::{self as ui, format, pattern, progress, time_arg};
 
 use crate::commands::{completions, manual};
 

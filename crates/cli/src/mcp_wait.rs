@@ -12,6 +12,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
 
+use crate::environment::terminal_width;
 use crate::progress::WaitNotice;
 
 /// How often signals and the clock are checked.
@@ -39,7 +40,7 @@ pub fn wait<T: Send>(what: &str, stop: &StopHandle, work: impl FnOnce() -> T + S
             drop(working);
             value
         });
-        let mut waiting = WaitNotice::new();
+        let mut waiting = WaitNotice::new(terminal_width);
         while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
             if told() == 0 {
                 waiting.say(what);

@@ -7,14 +7,12 @@ use std::path::Path;
 
 use anyhook_engine::Level;
 use anyhook_setup::packs::level::PackLevel;
-use anyhook_setup::packs::permissions::facts;
 use anyhook_setup::packs::{self, PackFiles};
 
 pub use anyhook_setup::packs::{FoundPack, PREFIX, Pack, agents, apply, status};
 
-use crate::environment::{Environment, shown};
+use crate::environment::Environment;
 use crate::error::CommandError;
-use crate::ui::{Out, Tone, tidy};
 
 /// Every file of every pack.
 pub static FILES: PackFiles = include!(concat!(env!("OUT_DIR"), "/packs.rs"));
@@ -53,32 +51,4 @@ pub fn levels(
     environment: &Environment,
 ) -> Result<Vec<PackLevel>, CommandError> {
     Ok(PackLevel::all(asked, environment)?)
-}
-
-/// Returns where a pack comes from, as a person would write it.
-pub fn shown_source(source: &str, environment: &Environment) -> String {
-    let is_path = source.starts_with('/');
-    if is_path { shown(Path::new(source), &environment.places) } else { source.to_owned() }
-}
-
-/// Prints what the hooks of a pack may do.
-pub fn show_facts(pack: &Pack, out: &mut Out) -> std::io::Result<()> {
-    for hook in &pack.hooks {
-        out.line(&[
-            (Tone::Strong, &format!("  {}", hook.name())),
-            (Tone::Plain, "  "),
-            (Tone::Plain, &tidy(&hook.definition.description)),
-        ])?;
-        for (name, value) in facts(hook) {
-            out.line(&[(Tone::Dim, &format!("    {name:<11}")), (Tone::Plain, &tidy(&value))])?;
-        }
-    }
-    for command in &pack.commands {
-        out.line(&[
-            (Tone::Strong, &format!("  /{}", command.name)),
-            (Tone::Plain, "  a command for agents: "),
-            (Tone::Plain, &command.description),
-        ])?;
-    }
-    Ok(())
 }

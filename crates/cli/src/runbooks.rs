@@ -12,10 +12,10 @@ pub use anyhook_setup::runbooks::{
     place, problem, read_beside,
 };
 
-use crate::diagnostic::draw;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::ui::counted;
+use anyhook_pages::diagnostic::draw;
 
 /// Returns why a runbook's pipelines do not run.
 pub fn refusal(runbook: &UnverifiedFile, environment: &Environment) -> CommandError {

@@ -10,14 +10,17 @@ mod followers;
 mod journal;
 mod pending;
 mod pipelines;
+mod ran_calls;
 mod requests;
 mod waiters;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use anyhook_engine::Places;
 use anyhook_engine::journal::Journal;
 use anyhook_flow::approval_requests::call_runs;
+use anyhook_flow::ran_calls::RanCall;
 use anyhook_flow::{DaemonState, EntryKind, StateEffects, StateEntry};
 use anyhook_model::approval_request::{ApprovalEnding, ApprovalKind};
 use anyhook_model::daemon::{PublishedEvent, Request, Response};
@@ -36,6 +39,7 @@ use crate::store::{Store, StoreError};
 use self::followers::Followers;
 use self::journal::JournalFeed;
 use self::pending::PendingEntries;
+use self::ran_calls::CallJoin;
 use self::waiters::Waiters;
 
 pub use self::requests::refusal;
@@ -67,6 +71,8 @@ pub enum CoreMessage {
     Waived(RecordId),
     /// A report from a log, and the position up to which it is read.
     Log(Box<BusEvent>, String, Value),
+    /// A log reports calls as executed, and the position after it.
+    CallsRan(Vec<RanCall>, String, Value),
     /// An agent's process has ended.
     ProcessEnded(String, ProcessName),
     /// An item of the outbox is done, or has made progress: the entry that says so.
@@ -114,6 +120,8 @@ pub struct Core {
     pub(crate) presence: Presence,
     /// When we last checked whether commands are running that a person is asked about.
     calls_looked_at: Option<Instant>,
+    /// Joins executed calls with the journal.
+    calls: CallJoin,
 }
 
 /// What a core begins with.
@@ -123,6 +131,8 @@ pub struct CoreParams {
     pub state: DaemonState,
     /// The store.
     pub store: Store,
+    /// Where things are.
+    pub places: Places,
     /// The journal.
     pub journal: Journal,
     /// The kinds of notices that a person wants.
@@ -138,7 +148,8 @@ pub struct CoreParams {
 impl Core {
     /// Creates a core that continues from the stored state.
     pub fn new(beginning: CoreParams) -> Self {
-        let CoreParams { state, store, journal, wanted, runner, notes, presence } = beginning;
+        let CoreParams { state, store, places, journal, wanted, runner, notes, presence } =
+            beginning;
         let mut waiters = Waiters::default();
         waiters.expect(state.inquiries.open());
         Self {
@@ -155,6 +166,7 @@ impl Core {
             ended: Vec::new(),
             presence,
             calls_looked_at: None,
+            calls: CallJoin::new(places),
         }
     }
 
@@ -209,6 +221,7 @@ impl Core {
                 self.take(message);
             }
             self.store_what_waits();
+            self.look_at_suspects();
             self.drain_outbox();
             self.presence.tell(self.has_work());
             if self.store.wants_snapshot() {
@@ -255,6 +268,7 @@ impl Core {
             self.waiters.next_end(),
             self.next_timer().map(until),
             self.pending.next_try(),
+            self.next_suspect(),
         ];
         ends.into_iter().flatten().fold(LOOK_EVERY, Duration::min)
     }
@@ -275,6 +289,7 @@ impl Core {
                     .entries
                     .extend([EntryKind::Happened(event), EntryKind::LogRead(file, position)]);
             }
+            CoreMessage::CallsRan(calls, file, position) => self.calls_ran(calls, file, position),
             CoreMessage::ProcessEnded(agent, process) => self.ended.push((agent, process)),
             CoreMessage::Done(what) => self.pending.entries.push_back(what),
             CoreMessage::NotDone(item) => self.runner.not_done(&item),

@@ -110,6 +110,7 @@ impl Daemon {
             binary: self.binary.clone(),
             notify: settings.notify,
             claims: notice::folder(&state_folder),
+            places: self.places.clone(),
             engine: Engine::new(self.places.clone()),
             messages: messages.clone(),
         };
@@ -145,7 +146,9 @@ impl Daemon {
         if StateDir::new(&state_folder).workflows().is_dir() {
             runner.ask_at_gates();
         }
-        let beginning = CoreParams { state, store, journal, wanted, runner, notes, presence };
+        let places = self.places.clone();
+        let beginning =
+            CoreParams { state, store, places, journal, wanted, runner, notes, presence };
         let mut core = Core::new(beginning);
         failpoints::point("start.resumed");
         outside.spawn(stop_on_signals(messages.clone()));

@@ -14,6 +14,7 @@ pub mod core;
 pub mod daemon;
 pub mod failpoints;
 mod frame;
+mod freeze;
 pub mod gate_watcher;
 mod journal_watcher;
 pub mod launch;

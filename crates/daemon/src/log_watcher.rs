@@ -39,8 +39,11 @@ impl LogWatcher {
         thread::Builder::new().name("logs".to_owned()).spawn(move || {
             for watched in told {
                 let Ok(position) = serde_json::to_value(&watched.position) else { continue };
-                let event = Box::new(watched.report);
-                let message = CoreMessage::Log(event, watched.position.key(), position);
+                let key = watched.position.key();
+                let message = match watched.report {
+                    Some(report) => CoreMessage::Log(Box::new(report), key, position),
+                    None => CoreMessage::CallsRan(watched.calls, key, position),
+                };
                 if messages.blocking_send(message).is_err() {
                     return;
                 }

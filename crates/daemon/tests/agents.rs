@@ -33,9 +33,10 @@ mod agents {
             let Ok(watched) = out.recv_timeout(left) else {
                 panic!("{} did not come to {last}: {told:#?}", agent.name())
             };
-            let report = watched.report.report().unwrap();
+            let Some(event) = watched.report else { continue };
+            let report = event.report().unwrap();
             assert_eq!(report.host.as_deref(), Some(agent.name()));
-            told.push(watched.report);
+            told.push(event);
         }
         told
     }

@@ -71,6 +71,20 @@ pub fn ran_anyway(ran: &RanAnyway) -> Alarm {
     Alarm::new(AlarmKind::DeniedButRan, text)
 }
 
+/// Makes the alarm for a call that ran without anyone being asked, according to the agent's log.
+///
+/// `frozen` is the pid of the agent's process if it was stopped, with the command to continue it.
+pub fn in_log_only(host: &str, about: &str, id: &RecordId, frozen: Option<(u32, &str)>) -> Alarm {
+    let mut text = format!(
+        "ran unguarded: {host} ran `{}` and its log shows no hook was asked (anyhook log show {id})",
+        anyhook_model::json::shorten(about, 200),
+    );
+    if let Some((pid, command)) = frozen {
+        text += &format!(". Its process {pid} is stopped; to let it continue: {command}");
+    }
+    Alarm::new(AlarmKind::RanUnasked, text)
+}
+
 /// Makes the alarm for a call that ran without anyone being asked.
 pub fn ran_unasked(host: &str, about: &str, id: &RecordId) -> Alarm {
     let text = format!(

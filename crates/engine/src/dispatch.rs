@@ -11,11 +11,13 @@
 //!                  DispatchStep::Detach(due)
 //! ```
 
+use std::path::Path;
 use std::time::Duration;
 
-use anyhook_model::json::merge;
+use anyhook_model::json::{self, FieldRole, OpaqueField, merge};
 use anyhook_model::{
-    Decision, Effect, Event, Failure, Host, Mode, RunOutcome, RunRecord, Skipped, Spelling, Verdict,
+    Decision, Effect, Event, Failure, Host, Mode, RunOutcome, RunRecord, Skipped, Spelling,
+    StdinForm, Verdict,
 };
 use serde_json::Value;
 
@@ -46,13 +48,78 @@ pub struct DueHook<'a> {
     pub event: &'a Event,
     /// How the hook spells the event.
     pub spelling: Spelling,
+    /// The agent's own form of it.
+    native: NativeEvent<'a>,
+}
+
+/// An event in its agent's own form.
+#[derive(Clone, Copy, Debug, Default)]
+struct NativeEvent<'a> {
+    payload: AgentPayload<'a>,
+    /// Where the payload has the tool's input, if a hook has changed that.
+    changed_input: Option<&'static [&'static str]>,
+}
+
+/// The payload of an agent that an event came in.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum AgentPayload<'a> {
+    /// There is none: the event was made in another way.
+    #[default]
+    None,
+    /// This one, and the event is the first in it.
+    Of(&'a [u8]),
+    /// One that an earlier event came in, too.
+    Further {
+        /// The payload.
+        payload: &'a [u8],
+        /// The folders of the hooks that ran at its earlier events.
+        ran: &'a [String],
+    },
 }
 
 impl DueHook<'_> {
-    /// Returns what the script reads on standard input.
-    pub fn input(&self) -> String {
+    /// Returns what the script reads on standard input, or why there is nothing to give it.
+    pub fn input(&self) -> Result<String, String> {
+        if self.hook.definition.stdin == StdinForm::Native {
+            return self.native_input();
+        }
         path_forms::resolve(self.event);
-        self.event.to_json(self.spelling) + "\n"
+        Ok(self.event.to_json(self.spelling) + "\n")
+    }
+
+    /// Returns the agent's payload as it was sent; an input that an earlier hook has changed
+    /// replaces the one in it.
+    fn native_input(&self) -> Result<String, String> {
+        let payload = match self.native.payload {
+            AgentPayload::Of(payload) => payload,
+            AgentPayload::Further { payload, .. } if self.native.changed_input.is_none() => {
+                return Ok(json::lossy(payload).into_owned());
+            }
+            AgentPayload::Further { .. } => {
+                return Err("an earlier hook changed a part of the call, which the agent's own payload cannot show".to_owned());
+            }
+            AgentPayload::None => {
+                return Err(
+                    "it reads an agent's own payload (stdin: native), and this event has none"
+                        .to_owned(),
+                );
+            }
+        };
+        let Some(path) = self.native.changed_input else {
+            return Ok(json::lossy(payload).into_owned());
+        };
+        let call = self.event.tool.as_ref();
+        let input =
+            call.map(|call| call.native.as_ref().map_or(&call.input, |own| &own.tool_input));
+        let mut whole = json::read(payload).map_err(|error| error.to_string())?.value;
+        let place = path.iter().try_fold(&mut whole, |value, key| value.get_mut(*key));
+        match (place, input) {
+            (Some(place), Some(input)) => *place = input.clone(),
+            _ => {
+                return Err("an earlier hook changed the input, which the payload lacks".to_owned());
+            }
+        }
+        Ok(whole.to_string() + "\n")
     }
 }
 
@@ -89,6 +156,7 @@ impl RunResult {
 /// A dispatch in progress.
 pub struct Dispatch<'hooks> {
     host: &'hooks dyn Host,
+    payload: AgentPayload<'hooks>,
     steps: Vec<PlannedStep<'hooks>>,
     next: usize,
     event: Event,
@@ -156,6 +224,7 @@ impl<'hooks> Dispatch<'hooks> {
         }
         Self {
             host,
+            payload: AgentPayload::None,
             other_events,
             steps: plan.steps,
             next: 0,
@@ -168,10 +237,25 @@ impl<'hooks> Dispatch<'hooks> {
         }
     }
 
+    /// Gives hooks that read an agent's own payload the one that the event came in.
+    pub fn with_payload(mut self, payload: AgentPayload<'hooks>) -> Self {
+        self.payload = payload;
+        self
+    }
+
     /// Returns what to do next. Until a result is fed, the same step is returned.
     pub fn next_step(&mut self) -> DispatchStep<'_> {
         while !self.verdict.is_block() {
             let Some(step) = self.steps.get(self.next) else { break };
+            if step.hook.definition.stdin == StdinForm::Native
+                && let AgentPayload::Further { ran, .. } = self.payload
+                && ran.iter().any(|folder| step.hook.folder == Path::new(folder))
+            {
+                // It was asked about the payload as a whole.
+                self.other_events += 1;
+                self.next += 1;
+                continue;
+            }
             let evidence = match step.matches(&self.event) {
                 Ok(evidence) => evidence,
                 Err(why) => {
@@ -201,7 +285,12 @@ impl<'hooks> Dispatch<'hooks> {
                 self.settle(hook, said, Some(RunResult::declared()));
                 continue;
             }
-            let due = DueHook { hook, event: &self.event, spelling };
+            let is_input = |field: &&OpaqueField| field.role == FieldRole::Input;
+            let input = self.verdict.input.as_ref().and_then(|_| {
+                self.host.opaque_fields().iter().find(is_input).map(|field| field.path)
+            });
+            let native = NativeEvent { payload: self.payload, changed_input: input };
+            let due = DueHook { hook, event: &self.event, spelling, native };
             return if hook.definition.is_async {
                 DispatchStep::Detach(due)
             } else {
@@ -504,9 +593,9 @@ mod tests {
                 }
                 "b" => {
                     assert!(
-                        due.input().contains(r#""tool_input": {"command": "pnpm i"}"#),
+                        due.input().unwrap().contains(r#""tool_input": {"command": "pnpm i"}"#),
                         "{}",
-                        due.input()
+                        due.input().unwrap()
                     );
                     exited(0, r#"{"modified_input": {"cwd": "/x"}}"#, "")
                 }
@@ -589,7 +678,7 @@ mod tests {
                 ),
                 "b" => RunResult { outcome: RunOutcome::Detached, ..RunResult::not_started("") },
                 _ => {
-                    assert!(due.input().contains("\"ls\""));
+                    assert!(due.input().unwrap().contains("\"ls\""));
                     exited(0, "", "")
                 }
             }
@@ -611,9 +700,48 @@ mod tests {
     }
 
     #[test]
+    fn a_hook_may_read_the_payload_once_and_as_it_is_now() {
+        const PAYLOAD: &str = r#"{"tool_input":{"command":"ls"},"mine":1}"#;
+        let installed = InstalledHooks::of(vec![hook("a", 3), {
+            let mut native = hook("b", 2);
+            native.definition.stdin = StdinForm::Native;
+            native
+        }]);
+        let drive = |payload: AgentPayload<'_>, change: &str| {
+            let plan = DispatchPlan::new(&installed, &event("ls"));
+            let dispatch = Dispatch::new(&OpenFormat, plan, event("ls")).with_payload(payload);
+            let mut inputs = Vec::new();
+            let finished = dispatch.drive(|step| {
+                let DispatchStep::Run(due) = step else { unreachable!() };
+                if due.hook.name() == "a" {
+                    return exited(0, change, "");
+                }
+                inputs.push(due.input());
+                exited(0, "", "")
+            });
+            (inputs, finished.other_events)
+        };
+        let payload = AgentPayload::Of(PAYLOAD.as_bytes());
+        assert_eq!(drive(payload, ""), (vec![Ok(PAYLOAD.to_owned())], 0));
+        let (inputs, _) = drive(payload, r#"{"modified_input": {"command": "pwd"}}"#);
+        let changed: Value = serde_json::from_str(inputs[0].as_ref().unwrap()).unwrap();
+        assert_eq!(changed, json!({"tool_input": {"command": "pwd", "timeout": 5}, "mine": 1}));
+        let ran = installed.hooks.iter().map(|one| one.hook.folder.to_string_lossy().into_owned());
+        let ran: Vec<String> = ran.collect();
+        let further = |ran| AgentPayload::Further { payload: PAYLOAD.as_bytes(), ran };
+        assert_eq!(drive(further(&ran), ""), (vec![], 1), "it was asked at another part");
+        let asked = (vec![Ok(PAYLOAD.to_owned())], 0);
+        assert_eq!(drive(further(&[]), ""), asked, "its matcher did not match the other parts");
+        let (inputs, _) = drive(further(&[]), r#"{"modified_input": {"command": "pwd"}}"#);
+        assert!(inputs[0].as_ref().unwrap_err().contains("a part of the call"));
+        let (inputs, _) = drive(AgentPayload::None, "");
+        assert!(inputs[0].as_ref().unwrap_err().contains("stdin: native"));
+    }
+
+    #[test]
     fn hooks_see_the_event_in_their_own_spelling() {
         drive(vec![hook("a", 1)], event("ls"), |due| {
-            assert!(due.input().starts_with("{\"event_type\": \"pre-tool-call\", "));
+            assert!(due.input().unwrap().starts_with("{\"event_type\": \"pre-tool-call\", "));
             exited(0, "", "")
         });
     }

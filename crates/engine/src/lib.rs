@@ -47,6 +47,7 @@ pub mod alarms;
 mod announce;
 pub mod approval;
 pub mod atomic_file;
+pub mod canary;
 pub mod declared_answer;
 pub mod definition;
 pub mod digest;
@@ -85,7 +86,9 @@ pub mod trust;
 pub mod wait;
 
 pub use digest::sha256_hex;
-pub use engine::{DispatchedEvent, Engine, EventHooks, explain, new_id, now};
+pub use engine::{
+    DispatchedEvent, Engine, EventHooks, call_of, changed_call_of, explain, new_id, now,
+};
 pub use hook::{Hook, Level, Trust};
 pub use places::Places;
 pub use problem::{Problem, Severity, TextPosition};

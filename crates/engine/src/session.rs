@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-use anyhook_model::StateDir;
+use anyhook_model::{ForeignEntry, StateDir};
 use jiff::Timestamp;
 use rustix::fs::OFlags;
 use xxhash_rust::xxh3::xxh3_64;
@@ -90,6 +90,18 @@ impl Session {
     pub fn new(state: &Path, host: &str, id: &str) -> Self {
         let name = short_hash(Path::new(&format!("{host}\0{id}")));
         Self { folder: StateDir::new(state).sessions().join(name), pinned: OnceLock::new() }
+    }
+
+    /// Returns the session with that id as it is seen through another agent's entry. It has a name
+    /// of its own, so that a session known by its agent's name is one in which that agent has called
+    /// us through its own entry.
+    pub fn of_foreign_entry(state: &Path, entry: &ForeignEntry, id: &str) -> Self {
+        Self::new(state, &format!("{}\0{}", entry.run_by, entry.of), id)
+    }
+
+    /// Returns whether an event of the session has been seen.
+    pub fn is_known(&self) -> bool {
+        self.folder.is_dir()
     }
 
     /// Returns the session's folder.

@@ -515,6 +515,7 @@ fn changed_fields(then: &HookDefinition, now: &HookDefinition) -> Option<String>
         ("on_failure", then.on_failure != now.on_failure),
         ("async", then.is_async != now.is_async),
         ("hosts", then.hosts != now.hosts),
+        ("stdin", then.stdin != now.stdin),
         ("timeout", then.timeout_ms != now.timeout_ms),
         ("priority", then.priority != now.priority),
         ("name", then.name != now.name),

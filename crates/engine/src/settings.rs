@@ -36,6 +36,15 @@ struct File {
     decisions: Option<DecisionSettings>,
     notify: Option<NotifySettings>,
     person: Option<PersonSettings>,
+    alarms: Option<AlarmSettings>,
+}
+
+/// What an alarm does: the `[alarms]` table. A project cannot set it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AlarmSettings {
+    /// Whether an agent is stopped that executed a call no hook was asked about.
+    pub freeze: bool,
 }
 
 /// Requirements for commands that loosen protection: the `[person]` table. A project cannot set it.
@@ -80,7 +89,8 @@ struct OnlyPerson {
 }
 
 /// The valid top-level keys of a file.
-const TABLES: [&str; 6] = ["stop_cap", "ask_fallback", "journal", "decisions", "notify", "person"];
+const TABLES: [&str; 7] =
+    ["stop_cap", "ask_fallback", "journal", "decisions", "notify", "person", "alarms"];
 
 /// Whether a command needs a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -190,6 +200,8 @@ pub struct Settings {
     pub notify: NotifySettings,
     /// Requirements for commands that loosen protection.
     pub person: PersonSettings,
+    /// What an alarm does.
+    pub alarms: AlarmSettings,
     /// Files that could not be read, and values that are ignored.
     pub problems: Vec<String>,
 }
@@ -278,6 +290,7 @@ impl Settings {
             ("decisions", "decisions", project.decisions.is_some()),
             ("notify", "notices", project.notify.is_some()),
             ("person", "who counts as a person", project.person.is_some()),
+            ("alarms", "alarms", project.alarms.is_some()),
         ];
         for (table, what, _) in not_its_own.into_iter().filter(|(_, _, said)| *said) {
             problems.push(format!("a project cannot configure {what}: ignoring its [{table}]"));
@@ -286,6 +299,9 @@ impl Settings {
         let journal = managed.journal.or(user.journal).unwrap_or_default();
         let decisions = managed.decisions.or(user.decisions).unwrap_or_default();
         let notify = managed.notify.or(user.notify).unwrap_or_default();
+        // Stopping is tighter: neither level can revoke the other's.
+        let freezes = |alarms: Option<AlarmSettings>| alarms.is_some_and(|alarms| alarms.freeze);
+        let alarms = AlarmSettings { freeze: freezes(managed.alarms) || freezes(user.alarms) };
         // Requiring is tighter: neither level can revoke the other's. A file that cannot be read
         // may have required it; why it cannot be read is among the problems already.
         let requires = |level: Option<&Path>| {
@@ -302,7 +318,7 @@ impl Settings {
             TerminalRule::Optional
         };
         let person = PersonSettings { terminal };
-        Self { stop_cap, ask_fallback, journal, decisions, notify, person, problems }
+        Self { stop_cap, ask_fallback, journal, decisions, notify, person, alarms, problems }
     }
 }
 

@@ -32,7 +32,12 @@ fn payloads() -> &'static [(&'static dyn Host, Value)] {
                     let hook = name.strip_prefix("event.").unwrap_or(name);
                     payload["hook"] = hook.split('-').next().into();
                 }
-                payloads.push((agent.protocol as &dyn Host, payload));
+                let mut places = Vec::new();
+                collect(&payload, String::new(), &mut places);
+                // A few have nothing but ids, which stay as they are.
+                if !places.is_empty() {
+                    payloads.push((agent.protocol as &dyn Host, payload));
+                }
             }
         }
         for event in ["before_tool", "after_tool", "before_agent"] {

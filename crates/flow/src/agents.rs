@@ -78,9 +78,20 @@ pub struct Agent {
     /// Its display name; `None` if it was started with an id that someone chose.
     #[serde(default)]
     pub name: Option<String>,
+    /// How many calls it has executed that no hook was asked about.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unguarded: u64,
+    /// Its process, if that was stopped because of such a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<ProcessName>,
     /// How far its own events have advanced.
     #[serde(default, skip_serializing_if = "Progress::is_none")]
     pub progress: Progress,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How far an agent's own events have advanced: one that happened earlier but is reported later is
@@ -286,6 +297,28 @@ impl Agents {
         self.by_id.iter()
     }
 
+    /// Counts a call that no hook was asked about.
+    pub(crate) fn count_unguarded(&mut self, id: &str) {
+        if let Some(agent) = self.by_id.get_mut(id) {
+            agent.unguarded += 1;
+        }
+    }
+
+    /// Their hooks are not expected to be called any more; those that are called all the same are
+    /// known by their next event.
+    pub(crate) fn unhook(&mut self) {
+        for agent in self.by_id.values_mut() {
+            agent.hooked = false;
+        }
+    }
+
+    /// Records which process of an agent was stopped, or that it continues.
+    pub(crate) fn set_frozen(&mut self, id: &str, process: Option<ProcessName>) {
+        if let Some(agent) = self.by_id.get_mut(id) {
+            agent.frozen = process;
+        }
+    }
+
     /// Returns the number of agents.
     pub fn len(&self) -> usize {
         self.by_id.len()
@@ -457,6 +490,8 @@ fn begin(report: &AgentReport, says: StateClaim, at: Timestamp) -> Agent {
         asked: report.asks,
         process: None,
         log: None,
+        unguarded: 0,
+        frozen: None,
         progress: Progress::default(),
         name: None,
     };

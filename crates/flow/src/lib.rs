@@ -11,6 +11,7 @@ pub mod monitor;
 pub mod names;
 pub mod outbox;
 pub mod pipeline;
+pub mod ran_calls;
 pub mod recent;
 pub mod runbook;
 pub mod state;

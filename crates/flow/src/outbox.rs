@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agents::Agent;
 use crate::pipeline::NoticeMoment;
+use crate::ran_calls::UnaskedCall;
 
 /// Side effects that are pending, or not known to be done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,10 @@ pub struct Outbox {
     pub notices: BTreeSet<NoticeName>,
     /// The contents of the alarm notices.
     pub alarms: BTreeMap<RecordId, AlarmReport>,
+    /// Calls that no hook was asked about, for the journal: until they are found in it, by the id of
+    /// the record.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unasked_calls: BTreeMap<RecordId, UnaskedCall>,
     /// Decisions for the journal: until they are found in it.
     pub journal_lines: BTreeMap<RecordId, Resolution>,
 }

@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhook_model::approval_request::{ApprovalEnding, ApprovalKind};
 use anyhook_model::bus::AgentReport;
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{ApprovalRequest, BusEvent, PipelinePlan, RecordId, Resolution, StateSource};
+use anyhook_model::{
+    ApprovalRequest, BusEvent, PipelinePlan, ProcessName, RecordId, Resolution, StateSource,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,6 +20,7 @@ use crate::agents::Agents;
 use crate::approval_requests::{ApprovalRequests, without_answer};
 use crate::outbox::{NoticeName, Outbox};
 use crate::pipeline::{JobResult, Pipelines};
+use crate::ran_calls::{RanCall, RanCalls};
 use crate::recent::RecentEvents;
 
 mod apply;
@@ -44,6 +47,29 @@ pub enum EntryKind {
     JournalRead(Value),
     /// The logs are read up to here, by file.
     LogRead(String, Value),
+    /// An agent has executed a call whose record was not found yet: the call, and the id that the
+    /// record of an alarm about it will have.
+    CallRan(Box<RanCall>, RecordId),
+    /// The record of such a call was found.
+    CallAsked(String),
+    /// It has none: no hook was asked about it.
+    RanUnasked {
+        /// The call's [key](RanCall::key).
+        key: String,
+        /// The agent's process, if it was stopped for it.
+        #[serde(default)]
+        frozen: Option<ProcessName>,
+    },
+    /// Our entries were taken out of agents' settings: it is not expected any more that they are
+    /// called.
+    Uninstalled,
+    /// A person lets an agent continue that was stopped.
+    Thawed {
+        /// The agent.
+        agent: String,
+        /// Who did it.
+        by: String,
+    },
     /// A notice was handed to its own process.
     NoticeLaunched(NoticeName),
     /// A decision is in the journal.
@@ -103,6 +129,9 @@ pub struct DaemonState {
     /// Every pipeline.
     #[serde(default)]
     pub pipelines: Pipelines,
+    /// Calls that agents have executed and nobody may have been asked about.
+    #[serde(default)]
+    pub ran_calls: RanCalls,
     /// Recent events.
     #[serde(default)]
     pub recent: RecentEvents,

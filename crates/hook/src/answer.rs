@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhook_engine::{Engine, Places, now};
 use anyhook_model::daemon::StartedBy;
-use anyhook_model::{Caller, DecodeError, EventKind, Reply, exit_code};
+use anyhook_model::{Caller, DecodeError, EventKind, ForeignEntry, Reply, exit_code};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, fstat, stat};
@@ -16,6 +16,7 @@ use rustix::stdio::{stderr, stdout};
 
 use crate::daemon_approver::DaemonApprover;
 use crate::environment::{Environment, folder};
+use crate::foreign_entry;
 use crate::payload;
 use crate::presence;
 use crate::request::HookCall;
@@ -102,22 +103,28 @@ fn reply(request: &HookCall, anyhook: fn() -> Option<PathBuf>) -> Answered {
     watchdog::arm(request.left(), state, request.host.late_refusal());
     let (payload, trouble) = payload::receive(rustix::stdio::stdin(), watchdog::has_expired);
     watchdog::deciding();
-    let project_dir = request.host.project_variables().iter().find_map(|name| folder(name));
+    let (host, mut foreign_entry) =
+        foreign_entry::find(request.host, &payload, foreign_entry::is_set);
+    if request.is_from_plugin && foreign_entry.is_none() {
+        foreign_entry = Some(Box::new(ForeignEntry::of_plugin(host.id())));
+    }
+    let project_dir = host.project_variables().iter().find_map(|name| folder(name));
     let caller = Caller {
         work_dir: environment.work_dir,
         project_dir,
         now: now(),
         agent_id: environment.agent_id,
+        foreign_entry,
     };
     let mut engine = Engine::new(environment.places).with_person(DaemonApprover { anyhook });
     engine.find_binary_by(anyhook);
     if let Some(trouble) = trouble {
         let kept = &payload[..payload.len().min(KEPT_OF_REFUSED)];
-        return engine.refuse(request.host, &DecodeError::NotTaken(trouble), kept, &caller).into();
+        return engine.refuse(host, &DecodeError::NotTaken(trouble), kept, &caller).into();
     }
     engine.configure_for_hook_process(watchdog::is_ignored);
     engine.tell_kind_to(note_kind);
-    let reply = engine.dispatch(request.host, payload, &caller, request.left());
+    let reply = engine.dispatch(host, payload, &caller, request.left());
     // Tool calls are frequent, and the agent waits for them: only those of an agent that the daemon
     // itself started check whether it is running.
     let looks = caller.agent_id.is_some() || !IS_TOOL_CALL.load(Ordering::Relaxed);

@@ -14,6 +14,7 @@ mod answer;
 pub mod daemon_approver;
 pub mod daemon_start;
 pub mod environment;
+mod foreign_entry;
 pub mod full_binary;
 pub mod panic_hook;
 mod payload;

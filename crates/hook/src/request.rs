@@ -16,6 +16,8 @@ pub struct HookCall {
     pub(crate) deadline: Option<Duration>,
     pub(crate) folders: FolderOverrides,
     is_tool_event: bool,
+    /// Whether it is from a package among the agent's plugins, not from its settings.
+    pub(crate) is_from_plugin: bool,
 }
 
 impl HookCall {
@@ -26,6 +28,7 @@ impl HookCall {
         let mut deadline = None;
         let mut folders = FolderOverrides::default();
         let mut is_tool_event = false;
+        let mut is_from_plugin = false;
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let word = word.to_str()?;
@@ -36,6 +39,10 @@ impl HookCall {
                 }
                 "--tool-event" => {
                     is_tool_event = true;
+                    continue;
+                }
+                "--plugin" => {
+                    is_from_plugin = true;
                     continue;
                 }
                 "--home" => &mut folders.home,
@@ -61,7 +68,7 @@ impl HookCall {
             None => None,
             Some(number) => Some(Duration::from_millis(number.parse().ok()?)),
         };
-        Some(Self { folders, is_tool_event, ..Self::new(host?, deadline)? })
+        Some(Self { folders, is_tool_event, is_from_plugin, ..Self::new(host?, deadline)? })
     }
 
     /// Returns the time left until the deadline.
@@ -74,7 +81,8 @@ impl HookCall {
         let host = find_host(host)?;
         let began = Instant::now();
         let folders = FolderOverrides::default();
-        Some(Self { host, began, deadline, folders, is_tool_event: false })
+        let (is_tool_event, is_from_plugin) = (false, false);
+        Some(Self { host, began, deadline, folders, is_tool_event, is_from_plugin })
     }
 
     /// Makes named folders override the environment.
@@ -87,6 +95,12 @@ impl HookCall {
     #[must_use]
     pub fn of_tool(self, is_tool_event: bool) -> Self {
         Self { is_tool_event, ..self }
+    }
+
+    /// Sets whether the call is from a package among the agent's plugins.
+    #[must_use]
+    pub fn from_plugin(self, is_from_plugin: bool) -> Self {
+        Self { is_from_plugin, ..self }
     }
 
     /// Returns whether the event may be a tool call, before it is read: an installed entry names
@@ -125,6 +139,7 @@ mod tests {
             "--deadline-ms 540000 codex",
             "codex --deadline-ms=540000",
             "codex --deadline-ms 540000 --home /h --config /c --state /s --tool-event",
+            "codex --deadline-ms 540000 --plugin --tool-event",
         ] {
             assert_eq!(parsed(line), Some(("codex", Some(540_000))), "{line}");
         }
@@ -147,6 +162,9 @@ mod tests {
         assert!(!prompt.may_be_tool_call(), "an installed entry says if it is for tools");
         let plain = HookCall::parse(&words[..1]).unwrap();
         assert_eq!(plain.folders, FolderOverrides::default());
+        assert!(!plain.is_from_plugin);
+        let words = ["codex", "--plugin"].map(OsString::from);
+        assert!(HookCall::parse(&words).unwrap().is_from_plugin);
         assert!(plain.may_be_tool_call(), "nothing is known of it");
     }
 

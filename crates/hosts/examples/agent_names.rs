@@ -142,7 +142,18 @@ fn host_names() -> Vec<(&'static str, Vec<&'static str>)> {
         .flat_map(|agent| agent.other_names.iter().map(move |name| (*name, vec![agent.id()])));
     let others = planned()
         .flat_map(|host| host.other_names.iter().map(move |name| (*name, host.ids.to_vec())));
-    own.chain(others).collect()
+    let mut names: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, ids) in own.chain(others) {
+        // Two agents may have a program of the same name.
+        match names.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, all)) => all.extend(ids),
+            None => names.push((name, ids)),
+        }
+    }
+    for (_, ids) in &mut names {
+        ids.sort_unstable();
+    }
+    names
 }
 
 /// Returns agents' own names of a canonical tool, each with the titles of whose it is.

@@ -62,6 +62,8 @@ pub fn alarms_of(record: &Record) -> Option<AlarmReport> {
         agent: agent_of(record).unwrap_or_else(|| record.host.clone()),
         host: record.host.clone(),
         project: record.project_dir.clone(),
+        session: record.session.clone().filter(|_| record.call.is_some()),
+        call: record.call.clone(),
         at: record.at,
         alarms,
     })
@@ -79,7 +81,11 @@ fn agent_of(record: &Record) -> Option<String> {
 pub fn of_agent(record: &Record, id: String) -> Option<BusEvent> {
     // The outcome of a hook that ran in the background, and further events of one payload, add
     // nothing; a canary is no agent.
-    if record.of.is_some() || record.with.is_some() || record.is_canary() {
+    if record.of.is_some()
+        || record.with.is_some()
+        || record.is_canary()
+        || record.is_unasked_call()
+    {
         return None;
     }
     let payload = || -> Value {

@@ -40,7 +40,16 @@ impl Common {
         caller: &Caller,
         kind_of: impl Fn(&str) -> Option<EventKind>,
     ) -> Result<Vec<Event>, DecodeError> {
-        let mut payload = Payload::read(bytes)?;
+        self.decode_payload(Payload::read(bytes)?, caller, kind_of)
+    }
+
+    /// Decodes a payload whose fields have the names of the common format.
+    pub fn decode_payload(
+        &self,
+        mut payload: Payload,
+        caller: &Caller,
+        kind_of: impl Fn(&str) -> Option<EventKind>,
+    ) -> Result<Vec<Event>, DecodeError> {
         let (native, mut event) = payload.begin(self.host, caller)?;
         match kind_of(&native).or_else(|| EventKind::of_agent_alike(&native, &kind_of)) {
             Some(kind) => event.kind = kind,

@@ -1,6 +1,7 @@
 //! Entry points for the fuzz targets: each accepts any bytes and must return.
 
-use anyhook_model::{Caller, Effect, Host, Spelling, Verdict};
+use anyhook_model::json::Object;
+use anyhook_model::{Caller, Effect, Host, Reply, Spelling, Verdict};
 use jiff::Timestamp;
 
 use crate::AGENTS;
@@ -14,7 +15,7 @@ pub fn payload(data: &[u8]) {
         for event in &events {
             let _ = event.to_json(Spelling::Canonical);
             let silent = agent.protocol.encode(event, &Verdict::default());
-            assert!(silent.stdout.is_empty() && silent.exit_code == 0, "no opinion is silence");
+            assert!(is_silence(&silent), "no opinion is silence");
             let reply = agent.protocol.encode(event, &deny);
             let said = !reply.stdout.is_empty() || !reply.stderr.is_empty();
             assert!(
@@ -23,6 +24,14 @@ pub fn payload(data: &[u8]) {
             );
         }
     }
+}
+
+/// Returns whether a reply says nothing: it is empty or, for an agent that takes a missing reply for a
+/// refusal, has fields without a value.
+fn is_silence(reply: &Reply) -> bool {
+    let is_blank = |fields: Object| fields.values().all(|value| value == "");
+    let is_empty = reply.stdout.is_empty();
+    reply.exit_code == 0 && (is_empty || serde_json::from_str(&reply.stdout).is_ok_and(is_blank))
 }
 
 /// Parses bytes as the settings of every agent: wiring twice is the same as wiring once.

@@ -38,7 +38,7 @@ pub fn of_command(run: &str) -> Option<&'static str> {
     let program = program(&words)?;
     let named = |name: &str| {
         let agent = AGENTS.into_iter().find(|agent| agent.program == name);
-        agent.or_else(|| AGENTS.into_iter().find(|agent| agent.package == name))
+        agent.or_else(|| AGENTS.into_iter().find(|agent| agent.package.npm() == Some(name)))
     };
     let whole = words.get(program)?;
     // A package may have a version: `@openai/codex@latest`.
@@ -163,6 +163,8 @@ mod tests {
             ("exec nice -n 5 gemini", Some("gemini-cli")),
             ("node /opt/x/gemini.js", Some("gemini-cli")),
             ("bunx opencode-ai@1.18", Some("opencode")),
+            ("pi --model x", Some("pi")),
+            ("npx @oh-my-pi/pi-coding-agent@18", Some("oh-my-pi")),
             ("cd sub && '/opt/my tools/opencode' run", Some("opencode")),
             ("cd sub;codex", Some("codex")),
             ("cd sub\ncodex 'a;b'", Some("codex")),
@@ -194,6 +196,8 @@ mod tests {
             ("opencode", "--prompt=-x do it"),
             ("opencode --model x run", "--|-x do it"),
             ("opencode --model run", "--prompt=-x do it"),
+            ("pi -p", "--|-x do it"),
+            ("omp", "--|-x do it"),
             ("mine", "-x do it"),
         ] {
             assert_eq!(launched(run, Some("-x do it"), None), arguments, "{run}");
@@ -212,6 +216,8 @@ mod tests {
             ("gemini -p", "do it|--resume|5f3c"),
             ("opencode", "--session|5f3c"),
             ("opencode run", "--session|5f3c|--|do it"),
+            ("pi", "--session|5f3c|--|do it"),
+            ("omp -p", "--resume|5f3c|--|do it"),
             ("mine", "do it"),
         ] {
             assert_eq!(launched(run, Some("do it"), Some("5f3c")), arguments, "{run}");

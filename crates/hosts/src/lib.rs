@@ -3,21 +3,47 @@
 //!
 //! Pure functions of their arguments. A new agent is a folder (`cargo xtask new-host NAME` creates
 //! one) and its line here. `build.rs` generates [`AGENTS`] from these lines: a host is a module
-//! whose folder has a `decode.rs` and an `encode.rs`.
+//! whose folder has a `capabilities.rs`.
 
+pub mod amp;
+pub mod antigravity;
 pub mod claude_code;
+pub mod cline;
 pub mod codex;
+pub mod copilot;
+pub mod crush;
+pub mod cursor;
+pub mod droid;
 pub mod gemini_cli;
+pub mod goose;
+pub mod grok;
+pub mod hermes;
+pub mod junie;
+pub mod kilo;
+pub mod kimi_cli;
+pub mod kimi_code;
+pub mod kiro;
+pub mod letta;
+pub mod oh_my_pi;
 pub mod opencode;
+pub mod pi;
+pub mod qwen_code;
+pub mod vscode;
+pub mod windsurf;
 
+pub mod agent_package;
 pub mod bus_event;
 pub mod capabilities;
 mod common;
+pub mod contract;
 pub mod dialog;
+mod extension;
 pub mod fuzzing;
 pub mod launch;
 pub mod log;
 pub mod log_database;
+pub mod native_hooks;
+pub mod offline;
 pub mod payload;
 pub mod planned;
 mod question;
@@ -43,16 +69,29 @@ pub fn find_host(id: &str) -> Option<&'static dyn Host> {
     PROTOCOLS.into_iter().find(|host| host.id == id).map(|host| host as &dyn Host)
 }
 
+/// Returns the agents that also run the hooks in an agent's settings and that this process was
+/// started by, according to its variables.
+pub fn runners_of(
+    id: &str,
+    has_variable: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = &'static Protocol> {
+    PROTOCOLS.into_iter().filter(move |host| {
+        host.also_runs_hooks_of.contains(&id)
+            && host.hook_variables.iter().any(|name| has_variable(name))
+    })
+}
+
 /// Finds an agent by its id.
 pub fn find(id: &str) -> Option<&'static HostSpec> {
     AGENTS.into_iter().find(|agent| agent.id() == id)
 }
 
-/// Returns every agent in the order in which they are tried if none is named.
-pub fn in_search_order() -> [&'static HostSpec; AGENTS.len()] {
+/// Returns the agents that are tried if none is named, in this order: those that were run. Others may
+/// be an editor, or take a prompt in another way.
+pub fn in_search_order() -> impl Iterator<Item = &'static HostSpec> {
     let mut agents = AGENTS;
     agents.sort_by_key(|agent| agent.search_order);
-    agents
+    agents.into_iter().filter(|agent| agent.tried_version().is_some())
 }
 
 /// Returns the variables with which people choose where agents keep their settings and logs.
@@ -87,7 +126,7 @@ mod tests {
         for agent in AGENTS {
             assert!(HOST_IDS.contains(&agent.id()), "cargo xtask generate: {}", agent.id());
             for name in agent.other_names {
-                assert_eq!(host_ids(name), [agent.id()], "cargo xtask generate: {name}");
+                assert!(host_ids(name).contains(&agent.id()), "cargo xtask generate: {name}");
             }
         }
         for id in planned::planned().flat_map(|host| host.ids) {

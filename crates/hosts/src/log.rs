@@ -12,8 +12,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+mod calls;
+
 use crate::log_database::LogDatabase;
 use crate::usage::UsageTally;
+
+pub(crate) use calls::about;
+pub use calls::{BegunCall, ExecutedCall};
 
 /// The maximum length of a line in bytes; a longer one is not read.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -72,9 +77,10 @@ pub enum LogFormat {
 pub struct LogReader {
     /// Returns where they are.
     pub places: fn(&LogRoots) -> Vec<LogLocation>,
-    /// Returns the state of a log before its first line, as far as the file's name determines it.
+    /// Returns the state of a log before its first line, as far as the file's path determines it.
     pub begin: fn(&str) -> LogState,
-    /// Parses the next line, or the data of a row: what it says about the agent, if anything.
+    /// Parses the next line, or the data of a row: what it says about the agent, if anything. Calls
+    /// that it reports as executed are added to the state.
     pub read_line: fn(&mut LogState, &str) -> Option<LogObservation>,
     /// Counts the tokens and turns that a line reports, if the log is read line by line.
     pub usage: Option<fn(&mut UsageTally, &Object)>,
@@ -136,7 +142,7 @@ pub struct LogState {
     /// The agent's working folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_dir: Option<String>,
-    /// Whether it is a subagent's log, which is ignored.
+    /// Whether it is a subagent's log, which says nothing about the agent's state.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_subagent: bool,
     /// Whether a turn is in progress, if the log says when one starts and ends.
@@ -145,6 +151,24 @@ pub struct LogState {
     /// The calls that wait for a person, and the kind of prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<(String, PromptType)>,
+    /// The session that hooks are told, if it is another: that of the agent a subagent works for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook_session: Option<String>,
+    /// The session that the beginning of the log was copied from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied_from: Option<String>,
+    /// When the log begins, according to its first lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Timestamp>,
+    /// The calls that have no result yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub begun: Vec<BegunCall>,
+    /// The last calls whose results were read, if the log repeats results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<String>,
+    /// The calls that the last line reported as executed.
+    #[serde(skip)]
+    executed: Vec<ExecutedCall>,
     /// How many lines could not be read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unread: u64,
@@ -188,6 +212,13 @@ impl LogState {
         if self.session.is_none() {
             self.session = name.filter(is_name).map(str::to_owned);
         }
+    }
+
+    /// Sets the session that hooks are told, if it is another than the log's.
+    pub(crate) fn name_hook_session(&mut self, name: Option<&str>) {
+        let mut named = Self::default();
+        named.name_session(name);
+        self.hook_session = named.session.filter(|name| self.session.as_ref() != Some(name));
     }
 
     /// Sets the agent's working folder.

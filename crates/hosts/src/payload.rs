@@ -54,6 +54,18 @@ impl Payload {
         if self.cut { Some(CallDoubt::Cut) } else { (!is_named).then_some(CallDoubt::Unnamed) }
     }
 
+    /// Gives fields the names that they have in the common format: the host's, the common one. A
+    /// field that has the common name already stays.
+    pub fn rename(&mut self, names: &[(&str, &str)]) {
+        for (native, common) in names {
+            if !self.fields.contains_key(*common)
+                && let Some(value) = json::remove(&mut self.fields, native)
+            {
+                self.fields.insert((*common).to_owned(), value);
+            }
+        }
+    }
+
     /// Removes and returns a value.
     pub fn value(&mut self, name: &str) -> Option<Value> {
         json::remove(&mut self.fields, name)

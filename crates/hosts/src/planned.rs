@@ -22,6 +22,19 @@ pub struct PlannedHost {
     pub packages: &'static [&'static str],
     /// The variables that it sets for the commands it runs, and that nothing else sets.
     pub session_variables: &'static [&'static str],
+    /// Why no hook works in it, if that was found out.
+    pub refusal: Option<Refusal>,
+}
+
+/// Why no hook works in an agent, so that anyhook cannot be installed into it.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The version that was run.
+    pub version: &'static str,
+    /// What it does.
+    pub why: &'static str,
+    /// What to do instead.
+    pub way_out: &'static str,
 }
 
 /// Returns every agent that does not have its own folder.
@@ -29,108 +42,24 @@ pub fn planned() -> impl Iterator<Item = &'static PlannedHost> {
     PLANNED.iter().filter(|host| !host.ids.iter().any(|id| find_host(id).is_some()))
 }
 
-const NOTHING: PlannedHost = PlannedHost {
-    ids: &[],
-    other_names: &[],
-    title: "",
-    programs: &[],
-    packages: &[],
-    session_variables: &[],
-};
+/// Returns the agents in which no hook works, each with the reason.
+pub fn refused() -> impl Iterator<Item = (&'static PlannedHost, &'static Refusal)> {
+    planned().filter_map(|host| Some((host, host.refusal.as_ref()?)))
+}
 
 /// Omitted on purpose: what an editor sets in a person's terminal (`CURSOR_TRACE_ID`,
 /// `CLAUDE_CODE_SSE_PORT`, `GEMINI_CLI_IDE_SERVER_PORT`, `TERM_PROGRAM`), the program `cursor`,
 /// which is such an editor, and `AGENT`, which anyone may set.
-const PLANNED: &[PlannedHost] = &[
-    PlannedHost { ids: &["amp"], title: "Amp", ..NOTHING },
-    PlannedHost { ids: &["kiro"], other_names: &["kiro-cli"], title: "Kiro", ..NOTHING },
-    PlannedHost { ids: &["vscode"], other_names: &["code"], title: "VS Code", ..NOTHING },
-    PlannedHost {
-        ids: &["cursor"],
-        other_names: &["cursor-agent"],
-        title: "Cursor's agent",
-        programs: &["cursor-agent"],
-        session_variables: &["CURSOR_AGENT"],
-        ..NOTHING
-    },
-    PlannedHost {
-        ids: &["copilot"],
-        other_names: &["copilot-cli", "github-copilot", "github-copilot-cli"],
-        title: "Copilot CLI",
-        programs: &["copilot"],
-        packages: &["@github/copilot"],
-        session_variables: &["COPILOT_CLI"],
-    },
-    PlannedHost {
-        ids: &["qwen-code"],
-        other_names: &["qwen"],
-        title: "Qwen Code",
-        programs: &["qwen"],
-        packages: &["@qwen-code/qwen-code"],
-        session_variables: &["QWEN_CODE", "QWEN_CODE_SESSION_ID"],
-    },
-    PlannedHost {
-        ids: &["kimi-cli", "kimi-code"],
-        other_names: &["kimi"],
-        title: "Kimi",
-        programs: &["kimi", "kimi-cli"],
-        packages: &["@moonshot-ai/kimi-code"],
-        session_variables: &[],
-    },
-    PlannedHost {
-        ids: &["droid"],
-        other_names: &["factory-droid"],
-        title: "Droid",
-        programs: &["droid"],
-        packages: &["droid", "@factory/cli"],
-        session_variables: &[],
-    },
-    PlannedHost {
-        ids: &["cline"],
-        title: "Cline",
-        programs: &["cline"],
-        packages: &["cline"],
-        ..NOTHING
-    },
-    PlannedHost {
-        ids: &["crush"],
-        title: "Crush",
-        programs: &["crush"],
-        session_variables: &["CRUSH"],
-        ..NOTHING
-    },
-    // It sets OPENCODE, too.
-    PlannedHost {
-        title: "Kilo",
-        programs: &["kilo"],
-        packages: &["@kilocode/cli"],
-        session_variables: &["KILO", "KILO_RUN_ID"],
-        ..NOTHING
-    },
-    PlannedHost {
-        title: "Pi",
-        packages: &["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"],
-        session_variables: &["PI_CODING_AGENT", "PI_SESSION_ID"],
-        ..NOTHING
-    },
-    PlannedHost {
-        title: "Grok",
-        programs: &["grok"],
-        packages: &["@xai-official/grok"],
-        session_variables: &["GROK_AGENT"],
-        ..NOTHING
-    },
-    PlannedHost {
-        title: "Hermes",
-        programs: &["hermes"],
-        session_variables: &["HERMES_SESSION_ID"],
-        ..NOTHING
-    },
-    PlannedHost {
-        title: "Letta Code",
-        programs: &["letta"],
-        packages: &["@letta-ai/letta-code"],
-        session_variables: &["LETTA_AGENT_ID", "LETTA_CONVERSATION_ID"],
-        ..NOTHING
-    },
-];
+const PLANNED: &[PlannedHost] = &[PlannedHost {
+    ids: &["continue"],
+    other_names: &["cn"],
+    title: "Continue",
+    programs: &["cn"],
+    packages: &["@continuedev/cli"],
+    session_variables: &[],
+    refusal: Some(Refusal {
+        version: "1.5.47",
+        why: "it reads settings of hooks and never calls a hook",
+        way_out: "`exclude` in ~/.continue/permissions.yaml keeps it from using a tool, except with --auto; `anyhook hosts` lists agents in which hooks work",
+    }),
+}];

@@ -11,6 +11,10 @@ use crate::planned::planned;
 /// The variable in which several agents identify themselves as agents.
 const ANY_AGENT: &str = "AI_AGENT";
 
+/// Variables of one agent that others set as well, for programs that look for it: they count only if
+/// no other variable is set.
+const IMITATED: [&str; 2] = ["CLAUDECODE", "OPENCODE"];
+
 /// Programs that run a script, which is then the program that counts.
 const INTERPRETERS: [&str; 4] = ["node", "nodejs", "bun", "deno"];
 
@@ -29,8 +33,6 @@ pub fn agent_of_process(
     // The system truncates names to fifteen bytes: none of ours is longer.
     let direct = [Some(name), of_program, first].into_iter().flatten().find_map(agent_of_program);
     direct.or_else(|| {
-        let is_interpreter =
-            |name: &str| INTERPRETERS.contains(&name) || name.starts_with("python");
         let interprets = [of_program, first].into_iter().flatten().any(is_interpreter);
         let script = arguments.get(1..)?.iter().find(|argument| !argument.starts_with('-'))?;
         interprets.then(|| agent_of_script(script)).flatten()
@@ -45,28 +47,46 @@ pub fn agent_of_variable(name: &str) -> Option<&'static str> {
     other.map(|other| other.title).or_else(|| own().map(|agent| agent.title)).or_else(any)
 }
 
-/// Returns every variable that is set in an agent's session.
+/// Returns every variable that is set in an agent's session, those that say the most first.
 pub fn session_variables() -> impl Iterator<Item = &'static str> {
     let others = planned().flat_map(|other| other.session_variables);
     let own = AGENTS.into_iter().flat_map(|agent| agent.session_variables);
-    others.chain(own).copied().chain([ANY_AGENT])
+    let all = others.chain(own).copied();
+    all.filter(|name| !IMITATED.contains(name)).chain(IMITATED).chain([ANY_AGENT])
 }
 
 /// Returns the agent that a script is: installed under the agent's name, or in its package.
 fn agent_of_script(script: &str) -> Option<&'static str> {
     let is_in = |package: &&str| script.contains(&format!("/node_modules/{package}/"));
     let of_package = || {
-        let own = AGENTS.into_iter().find(|agent| is_in(&agent.package));
+        let own = AGENTS.into_iter().find(|agent| agent.package.npm().as_ref().is_some_and(is_in));
         let other = || planned().find(|other| other.packages.iter().any(is_in));
         own.map(|agent| agent.title).or_else(|| other().map(|other| other.title))
     };
     file_name(Path::new(script)).and_then(agent_of_program).or_else(of_package)
 }
 
+/// Programs of agents that are editors: people have terminals in them.
+const EDITORS: [&str; 2] = ["code", "windsurf"];
+
 fn agent_of_program(name: &str) -> Option<&'static str> {
+    if EDITORS.contains(&name) {
+        return None;
+    }
     let own = AGENTS.into_iter().find(|agent| agent.program == name);
     let other = || planned().find(|other| other.programs.contains(&name));
-    own.map(|agent| agent.title).or_else(|| other().map(|other| other.title))
+    // Some give their process a title; one that is the name of their runtime says nothing.
+    let titled = || {
+        let mut agents = AGENTS.into_iter().filter(|_| !is_interpreter(name));
+        agents.find(|agent| agent.protocol.process_names.contains(&name))
+    };
+    own.map(|agent| agent.title)
+        .or_else(|| other().map(|other| other.title))
+        .or_else(|| titled().map(|agent| agent.title))
+}
+
+fn is_interpreter(name: &str) -> bool {
+    INTERPRETERS.contains(&name) || name.starts_with("python")
 }
 
 fn file_name(path: &Path) -> Option<&str> {
@@ -102,8 +122,18 @@ mod tests {
                 "node /x/node_modules/@github/copilot/index.js",
                 "Copilot CLI",
             ),
-            ("hermes", "/usr/bin/python3.12", "python3 /home/a/bin/hermes", "Hermes"),
-            ("python3", "/usr/bin/python3.12", "python3 /home/a/bin/hermes", "Hermes"),
+            // It blanks its arguments.
+            ("pi", "/usr/bin/node", "pi", "pi"),
+            (
+                "bun",
+                "/usr/bin/bun",
+                "bun /x/node_modules/@oh-my-pi/pi-coding-agent/dist/cli.js",
+                "oh-my-pi",
+            ),
+            ("hermes", "/usr/bin/python3.12", "python3 /home/a/bin/hermes", "Hermes Agent"),
+            ("kimi-code", "/usr/bin/node", "kimi-code", "Kimi Code"),
+            ("Kimi Code", "/usr/bin/python3.12", "Kimi Code", "Kimi CLI"),
+            ("python3", "/usr/bin/python3.12", "python3 /home/a/bin/hermes", "Hermes Agent"),
         ] {
             assert_eq!(process(name, program, line), Some(agent), "{line}");
         }
@@ -134,8 +164,14 @@ mod tests {
         for name in session_variables() {
             assert!(agent_of_variable(name).is_some(), "{name}");
         }
+        let place = |name| session_variables().position(|known| known == name).unwrap();
+        assert!(place("OMPCODE") < place("CLAUDECODE"), "oh-my-pi sets both");
+        assert!(place("CLAUDE_CODE_SESSION_ID") < place("CLAUDECODE"));
         assert_eq!(agent_of_variable("CODEX_THREAD_ID"), Some("Codex"));
         assert_eq!(agent_of_variable("KILO"), Some("Kilo"));
+        // Kilo sets that of OpenCode as well: its own come first.
+        let position = |wanted: &str| session_variables().position(|name| name == wanted);
+        assert!(position("KILO") < position("OPENCODE"));
         // Variables of editors' terminals, and settings of people.
         for name in [
             "TERM_PROGRAM",

@@ -17,9 +17,11 @@ use anyhook_model::{
 use serde_json::Value;
 
 use crate::capabilities::{Capability, Quirk};
+use crate::contract::{self, Contract, Proof, Standing};
 use crate::dialog::Dialog;
 use crate::launch::Launch;
 use crate::log::{LogLocation, LogObservation, LogReader, LogRoots, LogState};
+use crate::offline::Offline;
 use crate::payload::ShellCall;
 use crate::reply_builder;
 use crate::slash_command::{CommandFile, HostCommand};
@@ -40,6 +42,11 @@ pub struct Protocol {
     pub project_variables: &'static [&'static str],
     /// The variables with which people choose where its settings and logs are.
     pub folder_variables: &'static [&'static str],
+    /// The variables that it sets for the commands of hooks, and that no other agent sets there: by
+    /// these a hook knows that it was started by this agent, whoever's settings it is in.
+    pub hook_variables: &'static [&'static str],
+    /// The agents whose settings it reads, too, and whose hooks it runs: their ids.
+    pub also_runs_hooks_of: &'static [&'static str],
     /// Its tools that have a canonical name.
     pub tools: &'static [HostTool],
     /// What a hook can do at each event: one row per event, in the order of [`EventKind::all`].
@@ -81,6 +88,20 @@ pub trait Codec: Sync {
 
     /// Encodes the verdict on `event` as a reply. This cannot fail: every path ends in a reply.
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply;
+
+    /// Puts the changed input of a call into the form in which the agent takes it, if that is not the
+    /// form of the input itself; the error says why the agent cannot take it.
+    fn wrapped_input(&self, call: &ToolCall, input: Value) -> Result<Value, String> {
+        let _ = call;
+        Ok(input)
+    }
+
+    /// Returns whether a payload is this agent's, in its own form and not that of another agent
+    /// whose hooks it runs; `None` if that cannot be told from a payload.
+    fn is_own(&self, payload: &[u8]) -> Option<bool> {
+        let _ = payload;
+        None
+    }
 
     /// Encodes the reply to a payload that could not be parsed; see [`Host::refuse`].
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
@@ -125,7 +146,13 @@ impl Host for Protocol {
     }
 
     fn native_input(&self, call: &ToolCall, changed: &Object) -> Result<Option<Value>, String> {
-        tool::native_input(self.tools, call, changed)
+        // A change that cannot be made is the hook's failure: `on_failure` decides what becomes of
+        // the call.
+        if !self.capabilities.iter().any(|row| row.modify) {
+            return Err("no hook can change the input of a tool in this agent".to_owned());
+        }
+        let input = tool::native_input(self.tools, call, changed)?;
+        input.map(|input| self.codec.wrapped_input(call, input)).transpose()
     }
 
     fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
@@ -201,10 +228,10 @@ pub struct HostSpec {
     pub other_names: &'static [&'static str],
     /// The name of its program.
     pub program: &'static str,
-    /// The npm package it comes in.
-    pub package: &'static str,
-    /// The version with which everything here was tested.
-    pub tried_version: &'static str,
+    /// The package it comes in.
+    pub package: Package,
+    /// Which versions behave as described here, and how that is known: the earliest first.
+    pub contracts: &'static [Contract],
     /// The variables that it sets for the commands it runs, and that nothing else sets: neither an
     /// editor's terminal nor a person's own settings.
     pub session_variables: &'static [&'static str],
@@ -237,6 +264,29 @@ pub struct HostSpec {
     pub log: Option<LogReader>,
     /// Reconstructs from its transcripts the payloads that its hooks received.
     pub transcript: Option<TranscriptReader>,
+    /// Runs it without its vendor, with a model at a local address.
+    pub offline: Option<&'static dyn Offline>,
+}
+
+/// The package in which an agent's program comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Package {
+    /// A package of the npm registry.
+    Npm(&'static str),
+    /// A package of the Python Package Index.
+    PyPi(&'static str),
+    /// None that a package manager could install.
+    Elsewhere,
+}
+
+impl Package {
+    /// Returns the name of the npm package, if it is one.
+    pub fn npm(self) -> Option<&'static str> {
+        match self {
+            Self::Npm(name) => Some(name),
+            Self::PyPi(_) | Self::Elsewhere => None,
+        }
+    }
 }
 
 /// How long hooks may take, in milliseconds.
@@ -254,6 +304,20 @@ impl HostSpec {
         self.protocol.id
     }
 
+    /// Returns the latest version with which everything here was tested; `None` if it was never run.
+    pub fn tried_version(&self) -> Option<&'static str> {
+        let supported = self.contracts.iter().filter(|contract| contract.is_supported);
+        supported.rev().find_map(|contract| match contract.proof {
+            Proof::Run(version) => Some(version),
+            Proof::FactSheet(_) => None,
+        })
+    }
+
+    /// Returns what its contracts say of a version.
+    pub fn standing(&self, version: &str) -> Standing {
+        contract::standing(self.contracts, version)
+    }
+
     /// Returns how long hooks may take at an event, in milliseconds.
     pub fn limit_ms(&self, event: &EventKind) -> u64 {
         match event {
@@ -269,15 +333,29 @@ impl HostSpec {
 
     /// Returns what its hooks receive before it runs a command in a folder.
     pub fn shell_payload(&self, command: &str, session: &str, work_dir: &Path) -> Vec<u8> {
+        let event = self.native_name(&EventKind::BeforeTool).unwrap_or_default();
+        self.shell_payload_at(event, command, session, work_dir)
+    }
+
+    /// Returns the same at another of its events, by its own name for it; where a prompt is what it is
+    /// about, that is the command.
+    pub fn shell_payload_at(
+        &self,
+        event: &str,
+        command: &str,
+        session: &str,
+        work_dir: &Path,
+    ) -> Vec<u8> {
         let tool = self.protocol.tools.iter().find(|tool| tool.canonical == "Shell");
-        let call = ShellCall {
-            event: self.native_name(&EventKind::BeforeTool).unwrap_or_default(),
-            tool: tool.map_or("", |tool| tool.native),
-            command,
-            session,
-            work_dir,
-        };
-        (self.shell_call)(&call).to_string().into_bytes()
+        let tool = tool.map_or("", |tool| tool.native);
+        let call = ShellCall { event, tool, command, session, work_dir };
+        let mut payload = (self.shell_call)(&call);
+        if let Some(fields) = payload.as_object_mut()
+            && self.native_name(&EventKind::BeforeAgent) == Some(event)
+        {
+            fields.insert("prompt".to_owned(), command.into());
+        }
+        payload.to_string().into_bytes()
     }
 
     /// Returns the dialog that its screen shows, if no hook reports it or none can answer it.
@@ -290,15 +368,21 @@ impl HostSpec {
         self.log.as_ref().map(|log| (log.places)(homes)).unwrap_or_default()
     }
 
-    /// Returns the state of a log before its first line, as far as the file's name determines it.
-    pub fn begin_log(&self, file_name: &str) -> LogState {
-        self.log.as_ref().map(|log| (log.begin)(file_name)).unwrap_or_default()
+    /// Returns the state of a log before its first line, as far as the file's path determines it.
+    pub fn begin_log(&self, path: &str) -> LogState {
+        self.log.as_ref().map(|log| (log.begin)(path)).unwrap_or_default()
     }
 
     /// Parses the next line of a log, or the data of a row: what it says about the agent, if
-    /// anything.
+    /// anything. The [calls](LogState::take_executed) that it reports as executed are in the state
+    /// until the next line.
     pub fn read_log_line(&self, state: &mut LogState, line: &str) -> Option<LogObservation> {
-        self.log.as_ref().and_then(|log| (log.read_line)(state, line))
+        drop(state.take_executed());
+        let says = self.log.as_ref().and_then(|log| (log.read_line)(state, line));
+        if state.began.is_none() {
+            state.began = says.as_ref().and_then(|says| says.at);
+        }
+        says
     }
 }
 

@@ -125,6 +125,12 @@ pub struct AlarmReport {
     /// The project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// The session, if they are about a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The call they are about: the host's id for it, or the digest of its tool and input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     /// When they were raised.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,

@@ -120,6 +120,13 @@ pub enum Request {
     },
     /// Type something into an agent's session.
     Send(Box<SendKeys>),
+    /// Let an agent continue whose process was stopped because of a call that no hook was asked about.
+    Thaw {
+        /// The agent's id, or a prefix of it.
+        agent: String,
+        /// Who requested it.
+        by: String,
+    },
     /// Stop an agent.
     Kill {
         /// The agent's id, or a prefix of it.
@@ -328,6 +335,11 @@ impl Subject {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero_long(number: &u64) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
@@ -524,6 +536,12 @@ pub struct AgentView {
     /// The log file its host writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
+    /// How many calls it has executed that no hook was asked about.
+    #[serde(default, skip_serializing_if = "is_zero_long")]
+    pub unguarded: u64,
+    /// Whether its process was stopped because of such a call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub frozen: bool,
     /// The open decision about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<RecordId>,

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::derived::Derived;
 use crate::file_path::{CallForms, FilePath, LazyForms};
+use crate::host::ForeignEntry;
 use crate::json::{self, Object};
 use crate::kind::{EventKind, Spelling};
 use crate::tools;
@@ -30,6 +31,8 @@ pub struct Event {
     pub session: Option<String>,
     /// Which agent of the session, if the host distinguishes subagents.
     pub agent: Option<String>,
+    /// Whose entry was called and who ran it, if those are two agents; the engine fills it in.
+    pub foreign_entry: Option<Box<ForeignEntry>>,
     /// The id of our own reason that a prompt merely repeats, if it ends with one.
     pub repeats: Option<String>,
     /// Where the agent works.
@@ -87,6 +90,8 @@ pub enum CallDoubt {
     UnknownEvent,
     /// A command that applies a patch changes its folder too often: its files may be anywhere.
     Folders,
+    /// An edit is in an unknown format: it may change any file.
+    Files,
 }
 
 impl std::fmt::Display for CallDoubt {
@@ -98,6 +103,7 @@ impl std::fmt::Display for CallDoubt {
             Self::Folders => {
                 "the command changes its folder too often to tell which files it patches"
             }
+            Self::Files => "the edit is in an unknown format, so it may change any file",
         })
     }
 }
@@ -169,6 +175,7 @@ impl Event {
             native_name: None,
             session: None,
             agent: None,
+            foreign_entry: None,
             repeats: None,
             work_dir: work_dir.to_owned(),
             project_dir: None,

@@ -54,6 +54,9 @@ pub struct HookDefinition {
     pub mode: Mode,
     /// The hosts it runs in; all if empty.
     pub hosts: Vec<String>,
+    /// What it reads on standard input.
+    #[serde(default, skip_serializing_if = "StdinForm::is_default")]
+    pub stdin: StdinForm,
     /// How plain text on its stdout is used.
     pub stdout: StdoutUse,
     /// Which of its caller's environment variables a guard receives.
@@ -80,6 +83,7 @@ impl HookDefinition {
             on_failure: FailMode::default(),
             mode: Mode::default(),
             hosts: Vec::new(),
+            stdin: StdinForm::default(),
             stdout: StdoutUse::default(),
             env: EnvAccess::default(),
             answer: None,
@@ -150,6 +154,25 @@ pub enum Mode {
     Enforce,
     /// The hook runs and is journaled, but its decision is ignored.
     Shadow,
+}
+
+/// What the hook reads on standard input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum StdinForm {
+    /// The event of the open format.
+    #[default]
+    Event,
+    /// The agent's own payload, once for each payload.
+    Native,
+}
+
+impl StdinForm {
+    /// Returns whether it is the form of the open format.
+    pub fn is_default(&self) -> bool {
+        *self == Self::Event
+    }
 }
 
 /// How plain text on the hook's stdout is used.

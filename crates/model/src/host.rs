@@ -28,12 +28,47 @@ pub struct Caller {
     pub now: Timestamp,
     /// The id given to the agent when it was started (`ANYHOOK_AGENT_ID`).
     pub agent_id: Option<String>,
+    /// Whose entry this is and who runs it, if those are two agents.
+    pub foreign_entry: Option<Box<ForeignEntry>>,
+}
+
+/// A call through an entry in another agent's settings: some agents also run the hooks in the
+/// settings of others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ForeignEntry {
+    /// The agent in whose settings the entry is.
+    pub of: String,
+    /// The agent that runs it.
+    pub run_by: String,
+}
+
+/// Stands for the agent in whose settings an entry is, if it is in a package of our own among the
+/// agent's plugins instead.
+const PLUGIN: &str = "plugin";
+
+impl ForeignEntry {
+    /// Returns the entry of our package among the plugins of an agent.
+    pub fn of_plugin(host: &str) -> Self {
+        Self { of: PLUGIN.to_owned(), run_by: host.to_owned() }
+    }
+
+    /// Returns whether it is in a package of ours.
+    pub fn is_of_plugin(&self) -> bool {
+        self.of == PLUGIN
+    }
 }
 
 impl Caller {
     /// Creates a caller of which only the folder and the time are known.
     pub fn new(work_dir: impl Into<PathBuf>, now: Timestamp) -> Self {
-        Self { work_dir: work_dir.into(), project_dir: None, now, agent_id: None }
+        Self {
+            work_dir: work_dir.into(),
+            project_dir: None,
+            now,
+            agent_id: None,
+            foreign_entry: None,
+        }
     }
 }
 

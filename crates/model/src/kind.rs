@@ -156,7 +156,12 @@ impl EventKind {
     /// `.`, a space or nothing between its words, or an agent's own name for the event. Exact names
     /// are tried first, so that only an inexact one takes longer.
     pub fn in_any_spelling(name: &str) -> Option<(Self, Spelling)> {
-        let exact = || Some((Self::of_agent_name(name)?, Spelling::Canonical));
+        let exact = || {
+            let kind = Self::of_agent_name(name)?;
+            // Some agents' names are names of the open format, but for their separators.
+            let ours = Self::all_names().find(|known| are_alike(known, name)).and_then(Self::known);
+            Some(ours.filter(|(ours, _)| *ours == kind).unwrap_or((kind, Spelling::Canonical)))
+        };
         Self::known(name).or_else(exact).or_else(|| Self::alike(name))
     }
 

@@ -38,6 +38,7 @@ pub mod pack;
 pub mod patch;
 pub mod patch_events;
 pub mod pipeline;
+pub mod proof;
 pub mod reaction;
 pub mod record;
 pub mod report;
@@ -60,9 +61,9 @@ pub use event::{Event, ToolCall};
 pub use file_path::{CallForms, FilePath, OtherName};
 pub use hook::{
     DeclaredAnswer, EnvAccess, FailMode, FileCondition, HookDefinition, HookTrigger,
-    MatcherDefinition, McpCondition, Mode, ShellCondition, StdoutUse,
+    MatcherDefinition, McpCondition, Mode, ShellCondition, StdinForm, StdoutUse,
 };
-pub use host::{Caller, DecodeError, Host, LateRefusal, Lost, Reply};
+pub use host::{Caller, DecodeError, ForeignEntry, Host, LateRefusal, Lost, Reply};
 pub use id::RecordId;
 pub use key::Key;
 pub use kind::{EventKind, Spelling};

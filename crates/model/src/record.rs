@@ -10,7 +10,7 @@ use crate::agent::ProcessName;
 use crate::alarm::Alarm;
 use crate::approval_request::Resolution;
 use crate::decision::Decision;
-use crate::host::Lost;
+use crate::host::{ForeignEntry, Lost};
 use crate::id::RecordId;
 use crate::json::{Object, lossy, push_compact};
 use crate::kind::EventKind;
@@ -27,9 +27,17 @@ use crate::verdict::Verdict;
 ///   was skipped because of its matcher.
 pub const JOURNAL_VERSION: u32 = 2;
 
-/// What the session of a canary starts with: a call that `anyhook init` makes in an agent's place,
-/// to see that it is denied.
+/// What the session of a canary starts with: a call that anyhook makes in an agent's place, to see
+/// that it is denied. Anybody can call a session so: it is one if it is also in the state folder.
 pub const CANARY_SESSION: &str = "anyhook-canary-";
+
+/// The event of a record that says only that a call was not handled because the agent calls anyhook
+/// about the same event through an entry of its own, too.
+pub const DOUBLE_CALL: &str = "double_call";
+
+/// The event of a record that says only that an agent has executed a call that no hook was asked
+/// about, according to the agent's log.
+pub const CALL_UNASKED: &str = "call_unasked";
 
 /// One line of the journal: a dispatch, or (with `of`) the outcome of a hook that ran in the
 /// background.
@@ -65,6 +73,9 @@ pub struct Record {
     /// The id given to the agent when it was started (`ANYHOOK_AGENT_ID`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
+    /// Whose entry was called and which agent ran it, if those are two agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_entry: Option<Box<ForeignEntry>>,
     /// The agent's process, at the start of a session or turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessName>,
@@ -121,6 +132,10 @@ pub struct Record {
     /// Alarms raised in addition to the hooks' results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alarms: Vec<Alarm>,
+    /// Whether it was made by `anyhook init` or `anyhook doctor --prove`, which had said so before,
+    /// and no tool ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub canary: bool,
     /// Texts too long for a line, stored in separate files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub long: Vec<LongText>,
@@ -146,6 +161,7 @@ impl Record {
             session: None,
             agent: None,
             agent_id: None,
+            foreign_entry: None,
             process: None,
             work_dir: String::new(),
             project_dir: None,
@@ -165,15 +181,26 @@ impl Record {
             reply: None,
             denied_by: None,
             alarms: Vec::new(),
+            canary: false,
             long: Vec::new(),
             redacted: Vec::new(),
             took_us: 0,
         }
     }
 
-    /// Returns whether this was a canary of `anyhook init`: no agent did anything.
+    /// Returns whether this was a canary: no agent did anything, and nobody has to be told.
     pub fn is_canary(&self) -> bool {
-        self.session.as_deref().is_some_and(|session| session.starts_with(CANARY_SESSION))
+        self.canary && self.alarms.is_empty()
+    }
+
+    /// Returns whether this was a call that was dropped because the agent makes it twice.
+    pub fn is_double_call(&self) -> bool {
+        matches!(&self.event, EventKind::Other(name) if name == DOUBLE_CALL)
+    }
+
+    /// Returns whether this is not about an event but about a call that no hook was asked about.
+    pub fn is_unasked_call(&self) -> bool {
+        matches!(&self.event, EventKind::Other(name) if name == CALL_UNASKED)
     }
 
     /// Returns whether the host was told not to continue.

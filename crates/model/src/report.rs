@@ -1,6 +1,7 @@
 //! What commands print with `--json`. Programs read it: every type here has a JSON Schema.
 
 pub mod changes;
+pub mod import;
 pub mod init;
 pub mod learn;
 pub mod packs;
@@ -223,8 +224,17 @@ pub struct HostReport {
     pub program: Option<String>,
     /// The version it reports.
     pub version: Option<String>,
-    /// The version anyhook was tested with.
-    pub tried_version: String,
+    /// The version anyhook was tested with; null if the agent was never run.
+    pub tried_version: Option<String>,
+    /// Why anyhook cannot be installed into it; absent if it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsupported: Option<String>,
+    /// What the version is compared with those that were tested: `proven`, `expected` (in the range
+    /// of one that was), `unknown` (outside of it) or `unsupported` (hooks do not work in it); null if
+    /// no version is known.
+    pub standing: Option<String>,
+    /// Which versions are known, the earliest first.
+    pub contracts: Vec<HostContract>,
     /// Whether anyhook is installed in the user's or the project's settings.
     pub wired: bool,
     /// What keeps it from calling anyhook in this project although anyhook is installed.
@@ -233,6 +243,24 @@ pub struct HostReport {
     pub capabilities: Vec<HostCapability>,
     /// How it differs from what you would expect.
     pub quirks: Vec<HostQuirk>,
+}
+
+/// A range of versions of an agent that behave alike.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostContract {
+    /// The first version.
+    pub from: String,
+    /// The first later version that differs, if one is known.
+    pub below: Option<String>,
+    /// The version that was run with hooks; null if none was.
+    pub run: Option<String>,
+    /// The date of the documentation that it is known from, if no version was run.
+    pub documented: Option<String>,
+    /// Whether hooks work in these versions.
+    pub supported: bool,
+    /// What is special about them, if anything is.
+    pub note: Option<String>,
 }
 
 /// Something that keeps an agent from calling anyhook.

@@ -29,6 +29,7 @@ schemas!(
     "daemon-status",
     "decisions",
     "doctor",
+    "doctor-prove",
     "emit",
     "event",
     "front-matter",
@@ -109,11 +110,13 @@ mod generated {
     use crate::notice::Notice;
     use crate::pack::{PackManifest, PacksLock};
     use crate::pipeline::{PipelineLine, PipelinePlan, PipelineView};
+    use crate::proof::Proof;
     use crate::record::Record;
     use crate::report::changes::{
         AddReport, EmitReport, InstallReport, NewReport, PromoteReport, ReloadReport, RemoveReport,
         TrustReport, UndoReport, UninstallReport, UntrustReport, UpdateReport,
     };
+    use crate::report::import::ImportReport;
     use crate::report::init::InitReport;
     use crate::report::learn::LearnReport;
     use crate::report::packs::ListedPack;
@@ -138,6 +141,11 @@ mod generated {
                 "The output of `anyhook check --json`.",
             ),
             of::<DoctorReport>("doctor", "Diagnosis", "The output of `anyhook doctor --json`."),
+            of::<Vec<Proof>>(
+                "doctor-prove",
+                "What was proven of agents",
+                "The output of `anyhook doctor --prove --json`; each item is also a file `proofs/AGENT-PLACE.json` in the state folder.",
+            ),
             of::<Vec<HostReport>>(
                 "hosts",
                 "Supported agents",
@@ -229,13 +237,18 @@ mod generated {
     }
 
     /// Returns the schemas of the output of commands that change something.
-    fn of_changes() -> [(&'static str, String); 14] {
+    fn of_changes() -> [(&'static str, String); 15] {
         [
             of::<AddReport>("add", "What was added", "As `anyhook add --json` prints it."),
             of::<EmitReport>(
                 "emit",
                 "What was reported about an agent",
                 "As `anyhook emit --json` prints it.",
+            ),
+            of::<ImportReport>(
+                "import",
+                "An agent's own hooks, and what becomes of them",
+                "As `anyhook import --json` prints it.",
             ),
             of::<InitReport>(
                 "init",

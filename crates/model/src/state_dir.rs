@@ -48,8 +48,16 @@ places! {
     alarms => "alarms.jsonl";
     /// What `install` changed in agents' settings.
     installed => "installed/";
+    /// What `import` took out of agents' settings.
+    parked => "parked/";
     /// What `init` did, so that it can be undone.
     init => "init/";
+    /// What was proven of each agent's entries.
+    proofs => "proofs/";
+    /// The sessions of canaries that are under way.
+    canaries => "proofs/canaries/";
+    /// The home and the project in which an agent is run for a proof.
+    proof_scratch => "proofs/scratch/";
     /// Hooks that `remove` removed.
     removed => "removed/";
     /// The workspaces of pipelines that name no path.

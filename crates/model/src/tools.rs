@@ -63,11 +63,11 @@ pub const TOOLS: &[CanonicalTool] = &[
     },
     CanonicalTool {
         name: "DeleteFile",
-        what: "deletes a file (part of a patch)",
+        what: "deletes a file; also part of a patch",
         fields: &["path"],
         paths: agent_names::FILE_FIELDS,
-        names: &[],
-        special: &[],
+        names: agent_names::DELETE_FILE.whole,
+        special: agent_names::DELETE_FILE.special,
     },
     CanonicalTool {
         name: "MoveFile",

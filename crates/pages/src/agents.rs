@@ -8,6 +8,7 @@ use anyhook_model::daemon::AgentView;
 use anyhook_setup::shown;
 use anyhook_terminal::format::{age, thousands};
 use anyhook_terminal::states::{NEEDS_YOU, agent_tone};
+use anyhook_terminal::text::counted;
 use anyhook_terminal::{Cell, Out, StyledLine, Tone, columns};
 use jiff::Timestamp;
 
@@ -38,12 +39,24 @@ pub fn table(agents: &[AgentView], now: Timestamp, places: &Places) -> Vec<Style
 /// Returns what an agent does, and its tone. One with an open decision needs a person, whatever it
 /// does meanwhile.
 fn state(agent: &AgentView) -> (Tone, String) {
-    match agent.full_state() {
+    let (tone, state) = match agent.full_state() {
         state @ (AgentState::Working | AgentState::Idle) if agent.decision.is_some() => {
             (Tone::Warn, format!("{state}, {NEEDS_YOU}"))
         }
         state => (agent_tone(state), state.to_string()),
+    };
+    let frozen = agent.frozen.then_some("frozen");
+    let unguarded = (agent.unguarded > 0).then_some("unguarded");
+    let alarms: Vec<&str> = frozen.into_iter().chain(unguarded).collect();
+    if alarms.is_empty() {
+        return (tone, state);
     }
+    (Tone::Bad, format!("{state}, {}", alarms.join(", ")))
+}
+
+/// Returns how many calls ran that no hook was asked about.
+fn unguarded(agent: &AgentView) -> Option<String> {
+    (agent.unguarded > 0).then(|| counted(usize::try_from(agent.unguarded).unwrap_or(0), "call"))
 }
 
 /// Shows all that is known of an agent.
@@ -55,6 +68,7 @@ pub fn show(agent: &AgentView, now: Timestamp, places: &Places, out: &mut Out) -
     let rows = [
         ("id", agent.name.is_some().then(|| agent.id.clone())),
         ("state", Some(state)),
+        ("unguarded", unguarded(agent)),
         ("source", Some(agent.source.name().to_owned())),
         ("since", Some(since)),
         ("last seen", Some(format!("{} ago", age(agent.seen, now)))),
@@ -74,7 +88,11 @@ pub fn show(agent: &AgentView, now: Timestamp, places: &Places, out: &mut Out) -
     out.line(&[(Tone::Strong, agent.shown_name())])?;
     for (name, value) in rows {
         if let Some(value) = value {
-            let tone = if name == "state" { state_tone } else { Tone::Plain };
+            let tone = match name {
+                "state" => state_tone,
+                "unguarded" => Tone::Bad,
+                _ => Tone::Plain,
+            };
             out.field(name, tone, &value)?;
         }
     }
@@ -85,7 +103,8 @@ pub fn show(agent: &AgentView, now: Timestamp, places: &Places, out: &mut Out) -
 pub fn is_same(one: &[AgentView], other: &[AgentView]) -> bool {
     let seen = |agent: &AgentView| {
         let AgentView { name, source, since, project, decision, .. } = agent.clone();
-        (agent.id.clone(), name, agent.full_state(), source, since, project, decision, about(agent))
+        let seen = (agent.id.clone(), name, state(agent), source, since, project, decision);
+        (seen, agent.unguarded, about(agent))
     };
     one.iter().map(seen).eq(other.iter().map(seen))
 }

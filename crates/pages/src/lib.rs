@@ -6,10 +6,19 @@
 
 pub mod agents;
 pub mod decisions;
+pub mod diagnostic;
+pub mod doctor;
+pub mod downtime;
 pub mod events;
+pub mod hooks;
+pub mod hosts;
+pub mod import;
+pub mod packs;
 pub mod pipeline;
+pub mod plan;
 pub mod record;
 pub mod records;
 pub mod runbook;
+pub mod sarif;
 pub mod usage;
 pub mod verdict;

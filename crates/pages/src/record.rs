@@ -3,7 +3,7 @@
 use anyhook_engine::journal::Journal;
 use anyhook_model::daemon::PublishedEvent;
 use anyhook_model::json::{Object, merge};
-use anyhook_model::{AlarmKind, Event, Record, RunRecord, Verdict};
+use anyhook_model::{AlarmKind, Event, ForeignEntry, Record, RunRecord, Verdict};
 use anyhook_replay::journal_replay;
 use anyhook_terminal::format::milliseconds;
 use anyhook_terminal::{StyledLine, Tone, counted};
@@ -142,6 +142,19 @@ impl Page {
         let native = record.native_name.as_ref().map(|name| format!(" ({name})"));
         self.field("event", &format!("{}{}", record.event, native.unwrap_or_default()));
         self.field("host", &record.host);
+        if let Some(entry) = &record.foreign_entry {
+            let ForeignEntry { of, run_by } = entry.as_ref();
+            let place = if entry.is_of_plugin() {
+                format!("in a plugin of {run_by}")
+            } else {
+                format!("in the settings of {of}, which {run_by} also runs")
+            };
+            self.field("entry", &place);
+        }
+        if record.is_double_call() {
+            let text = "no hook ran: the agent also calls anyhook by an entry of its own";
+            self.line(&[(Tone::Warn, "dropped  "), (Tone::Plain, text)]);
+        }
         self.field("session", record.session.as_deref().unwrap_or("–"));
         if let Some(agent) = &record.agent {
             self.field("agent", agent);

@@ -67,6 +67,7 @@ pub fn test(engine: &Engine, hook: &Hook, path: &Path) -> Result<TestedCase, Rep
         project_dir: Some(project.clone()),
         now: now(),
         agent_id: None,
+        foreign_entry: None,
     };
     let decoded =
         OpenFormat.decode(Value::Object(case.event.clone()).to_string().as_bytes(), &caller);

@@ -29,12 +29,14 @@ pub fn events(record: &Record) -> Result<Vec<Event>, ReplayLoss> {
         project_dir: record.project_dir.as_ref().map(PathBuf::from),
         now: record.at,
         agent_id: None,
+        foreign_entry: None,
     };
     let mut events = host
         .decode(payload.as_text().as_bytes(), &caller)
         .map_err(|error| ReplayLoss::Unreadable(error.to_string()))?;
     for event in &mut events {
         event.host.clone_from(&record.host);
+        event.foreign_entry.clone_from(&record.foreign_entry);
         // What the engine filled in: the root it pinned, and its counts.
         event.project_dir.clone_from(&caller.project_dir);
         for (name, value) in &record.counted {

@@ -57,6 +57,7 @@ fn dispatch(job: &RequestJob, host: &dyn Host, payload: &str, environment: &Envi
         project_dir: project_dir.clone().or_else(told),
         now: now(),
         agent_id: None,
+        foreign_entry: None,
     };
     let left = deadline.map(|deadline| deadline.saturating_sub(job.came.elapsed()));
     // Orphans are not adopted: with several hooks at once it is not known whose they are.

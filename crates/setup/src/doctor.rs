@@ -14,8 +14,8 @@ use anyhook_engine::trust::FileTrust;
 use anyhook_engine::{Hook, Severity};
 use anyhook_hook::environment::Environment;
 use anyhook_hook::full_binary;
-use anyhook_hosts::HostSpec;
-use anyhook_hosts::wiring::{HOOK_BINARY, PROGRAM, is_ours, program_of};
+use anyhook_hosts::wiring::{HOOK_BINARY, Obstacle, PROGRAM, WiringStatus, is_ours, program_of};
+use anyhook_hosts::{AGENTS, HostSpec, contract};
 use anyhook_mcp::ServerFailure;
 use anyhook_model::report::DoctorFinding;
 use anyhook_model::{Alarm, AlarmKind, SkipReason};
@@ -24,6 +24,9 @@ use anyhook_terminal::format::second;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::mcp_servers::{self, Servers};
+use crate::proof::standing::Doubt;
+use crate::proof::{self, Subject};
+use crate::settings::RecordedInstallation;
 use crate::{hooks, settings, shown};
 
 /// The events of records of commands that only a person may run start with this.
@@ -44,7 +47,12 @@ pub struct SubjectFindings<'report> {
     pub about: String,
 }
 
-impl SubjectFindings<'_> {
+impl<'report> SubjectFindings<'report> {
+    /// Adds findings about a subject to those that there are.
+    pub fn about(findings: &'report mut Vec<DoctorFinding>, subject: &str) -> Self {
+        Self { findings, about: subject.to_owned() }
+    }
+
     /// Adds a check that passed.
     pub fn good(&mut self, message: impl Into<String>) {
         self.add("good", message.into(), None);
@@ -64,6 +72,11 @@ impl SubjectFindings<'_> {
         if !self.findings.iter().any(is_known) {
             self.add("bad", message, Some(hint.to_owned()));
         }
+    }
+
+    /// Returns how many problems were found so far.
+    fn problems(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.severity == "bad").count()
     }
 
     fn add(&mut self, severity: &str, message: String, hint: Option<String>) {
@@ -223,6 +236,9 @@ pub fn look_at_journal(
                 denials.take(&record);
                 alarms_told.extend(record.alarms.iter().map(|alarm| (record.at, alarm.clone())));
             }
+            if record.is_unasked_call() {
+                return;
+            }
             seen.insert(record.host, format!("{} at {}", record.event, second(record.at)));
         })?;
         Ok(reader.damaged())
@@ -287,20 +303,48 @@ fn look_at_alarms(mut told: Vec<(Timestamp, Alarm)>, ward: &mut SubjectFindings<
     }
 }
 
-/// Checks how an agent calls us; `seen` is when each host was last seen.
-pub fn look_at_agent(
-    agent: &HostSpec,
+/// Checks how each agent calls us; `seen` is when each host was last seen.
+pub fn look_at_agents(
+    environment: &Environment,
+    seen: &BTreeMap<String, String>,
+    findings: &mut Vec<DoctorFinding>,
+) {
+    let mut absent = Vec::new();
+    for agent in AGENTS {
+        let before = findings.len();
+        let mut ward = SubjectFindings { findings, about: agent.id().to_owned() };
+        look_at_agent(agent, environment, seen, &mut ward);
+        if findings.len() == before {
+            absent.push(agent.id());
+        }
+    }
+    if !absent.is_empty() {
+        let mut ward = SubjectFindings { findings, about: "other agents".to_owned() };
+        ward.note(format!("not found on this machine: {}", absent.join(", ")));
+    }
+}
+
+/// Checks how an agent calls us. Nothing is added about one that is not on this machine.
+fn look_at_agent(
+    agent: &'static HostSpec,
     environment: &Environment,
     seen: &BTreeMap<String, String>,
     ward: &mut SubjectFindings<'_>,
 ) {
     let id = agent.id();
     let mut looked_at = Vec::new();
+    let mut told = Vec::new();
     for project in [false, true] {
         let Ok(scope) = settings::scope(environment, project) else { continue };
         let files = agent.settings.files(&scope);
-        // In the home folder the project's settings are the user's.
+        // In the home folder the project's settings are the user's; for some agents they always are,
+        // and still a project may have something that replaces ours.
         if looked_at == files {
+            if let Ok(found) = settings::inspect(agent, &scope)
+                && !found.ours.is_empty()
+            {
+                tell_obstacles(found.obstacles, &mut told, ward);
+            }
             continue;
         }
         looked_at = files;
@@ -313,24 +357,33 @@ pub fn look_at_agent(
                 continue;
             }
         };
-        let tell_obstacles = |ward: &mut SubjectFindings<'_>| {
-            for obstacle in &found.obstacles {
-                ward.bad(format!("does not call anyhook: {}", obstacle.what), &obstacle.way_out);
+        if !project && !found.packages.is_empty() {
+            look_at_packages(&found, environment, ward);
+            if found.ours.is_empty() {
+                tell_obstacles(found.obstacles, &mut told, ward);
+                look_at_last_event(seen.get(id), ward);
+                continue;
             }
-        };
+        }
+        let before = ward.problems();
         if found.ours.is_empty() {
+            if let Some(state) = environment.places.state.as_deref()
+                && RecordedInstallation::load(state, agent, &scope).is_some()
+            {
+                ward.bad(
+                    format!("installed before, but its {place} no longer call anyhook"),
+                    &format!("anyhook install {id}, or anyhook uninstall {id} if that was meant"),
+                );
+            }
             // What the project's settings disable is off, whichever settings register us.
             if project && settings::is_wired(agent, environment) {
-                tell_obstacles(ward);
+                tell_obstacles(found.obstacles, &mut told, ward);
             }
-            if !project {
-                ward.note(match settings::program(agent) {
-                    Some(path) => format!(
-                        "found ({}), but anyhook is not installed in it: anyhook install {id}",
-                        shown(&path, &environment.places)
-                    ),
-                    None => "not found on this machine".to_owned(),
-                });
+            if let Some(path) = settings::program(agent).filter(|_| !project) {
+                let path = shown(&path, &environment.places);
+                ward.note(format!(
+                    "found ({path}), but anyhook is not installed in it: anyhook install {id}"
+                ));
             }
             continue;
         }
@@ -352,7 +405,7 @@ pub fn look_at_agent(
         for program in &programs {
             look_at_program(program, id, ward);
         }
-        tell_obstacles(ward);
+        tell_obstacles(found.obstacles, &mut told, ward);
         for fault in &found.stale {
             ward.bad(format!("does not call anyhook: {fault}"), &format!("anyhook install {id}"));
         }
@@ -369,10 +422,99 @@ pub fn look_at_agent(
         for rival in &found.rivals {
             ward.note(format!("you also have a hook of your own: {rival}"));
         }
-        match seen.get(id) {
-            Some(last) => ward.good(format!("last event: {last}")),
-            None => ward.note("no events seen yet"),
+        let is_in_order = ward.problems() == before;
+        look_at_proof(&Subject { agent, scope }, is_in_order, environment, ward);
+        look_at_last_event(seen.get(id), ward);
+    }
+}
+
+fn look_at_last_event(last: Option<&String>, ward: &mut SubjectFindings<'_>) {
+    match last {
+        Some(last) => ward.good(format!("last event: {last}")),
+        None => ward.note("no events seen yet"),
+    }
+}
+
+/// Checks our packages among an agent's plugins.
+fn look_at_packages(
+    found: &WiringStatus,
+    environment: &Environment,
+    ward: &mut SubjectFindings<'_>,
+) {
+    let places = found.packages.iter().map(|place| shown(Path::new(place), &environment.places));
+    let places = places.collect::<Vec<_>>().join(", ");
+    if !settings::do_packages_find_us(environment) {
+        ward.bad(
+            format!("has a plugin of anyhook ({places}), which does not find the program"),
+            "put anyhook on the PATH, or run anyhook install",
+        );
+    } else if found.ours.is_empty() {
+        ward.good(format!("calls anyhook by a plugin ({places})"));
+    } else {
+        ward.note(format!(
+            "also has a plugin of anyhook ({places}): its calls are dropped, so no hook runs twice"
+        ));
+    }
+}
+
+/// Reports what keeps an agent from calling us, unless that was done.
+fn tell_obstacles(
+    obstacles: Vec<Obstacle>,
+    told: &mut Vec<Obstacle>,
+    ward: &mut SubjectFindings<'_>,
+) {
+    for obstacle in obstacles {
+        if !told.contains(&obstacle) {
+            ward.bad(format!("does not call anyhook: {}", obstacle.what), &obstacle.way_out);
+            told.push(obstacle);
         }
+    }
+}
+
+/// Checks whether what was proven of an agent's entries still holds, and its version.
+fn look_at_proof(
+    subject: &Subject,
+    is_in_order: bool,
+    environment: &Environment,
+    ward: &mut SubjectFindings<'_>,
+) {
+    let agent = subject.agent;
+    let standing = proof::standing::Standing::of(subject.clone(), environment);
+    let prove = format!("{} {}", proof::status_line::PROVE, agent.id());
+    // One that is as it was proven need not be started.
+    let version = match (&standing.doubt, &standing.proof) {
+        (None, Some(proof)) => proof.version.clone(),
+        _ => settings::program(agent).as_deref().and_then(settings::version),
+    };
+    match (&standing.doubt, &standing.proof) {
+        // It was reported above what is wrong with it, and has to be done first.
+        (Some(_), _) if !is_in_order => return,
+        (Some(doubt @ Doubt::Entry(_)), _) => {
+            ward.bad(doubt.words(), &format!("anyhook install {}, then {prove}", agent.id()));
+        }
+        (Some(Doubt::Program { proven, .. }), _) => {
+            let doubt = Doubt::Program { proven: proven.clone(), now: version.clone() };
+            ward.bad(doubt.words(), &prove);
+        }
+        (Some(doubt), _) => ward.bad(doubt.words(), &prove),
+        (None, Some(proof)) => {
+            let how = if standing.was_run() { "by running it" } else { "its entries only" };
+            ward.good(format!("proven at {}, {how}", second(proof.at)));
+        }
+        (None, None) => {}
+    }
+    let Some(version) = version else { return };
+    let of_version = agent.standing(&version);
+    let words = of_version.words(&version, agent.tried_version());
+    match of_version {
+        contract::Standing::Proven => ward.good(words),
+        contract::Standing::Unsupported(_) => {
+            ward.bad(words, "anyhook hosts shows the version that works");
+        }
+        _ if standing.doubt.is_none() && standing.was_run() => {
+            ward.good(format!("{words}, but proven on this machine"));
+        }
+        _ => ward.note(format!("{words}: {prove} shows whether it heeds hooks")),
     }
 }
 

@@ -4,8 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::trust::TrustError;
+use anyhook_hosts::planned::{PlannedHost, Refusal};
 use anyhook_hosts::wiring::SettingsError;
 
+use crate::import::ImportError;
 use crate::packs::PackError;
 
 /// Why something could not be installed, read or removed.
@@ -26,6 +28,14 @@ pub enum SetupError {
     /// No agent has this name.
     #[error("unknown agent `{0}`")]
     UnknownAgent(String),
+    /// No hook works in this agent.
+    #[error("{title} is not supported: {why} (version {version} was run)", title = host.title, why = refusal.why, version = refusal.version)]
+    NoHooks {
+        /// The agent.
+        host: &'static PlannedHost,
+        /// Why none works in it.
+        refusal: &'static Refusal,
+    },
     /// No pack has this name.
     #[error("there is no pack `{name}`")]
     UnknownPack {
@@ -106,6 +116,9 @@ pub enum SetupError {
     /// What was shown cannot be trusted, or a folder cannot be copied.
     #[error(transparent)]
     Trust(#[from] TrustError),
+    /// Hooks cannot be imported or restored.
+    #[error(transparent)]
+    Import(#[from] ImportError),
     /// A pack cannot be added or updated.
     #[error(transparent)]
     Pack(#[from] PackError),

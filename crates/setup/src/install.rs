@@ -11,6 +11,7 @@ use anyhook_hosts::wiring::{
 use anyhook_hosts::{AGENTS, HostSpec};
 
 use crate::error::SetupError;
+use crate::proof::store;
 use crate::settings::{self, RecordedChange, RecordedInstallation};
 
 /// The changes for one agent: its settings before and after.
@@ -195,6 +196,7 @@ impl TakenOut {
         // As they are on disk now, not as they should be.
         let files = plan.restored(&settings::read(agent, scope)?, record.as_ref());
         RecordedInstallation::forget(state, agent, scope);
+        store::forget(state, agent, scope);
         Ok(Self { plan, files })
     }
 }

@@ -45,7 +45,7 @@ pub fn installed(
     Ok(InstalledAgent {
         id: agent.id().to_owned(),
         title: agent.title.to_owned(),
-        tried_version: agent.tried_version.to_owned(),
+        tried_version: agent.tried_version().map(str::to_owned),
         result: if plan.edits.is_empty() { "unchanged" } else { "installed" }.to_owned(),
         files: changed_files(plan, with_diff),
         events: found.events,
@@ -91,6 +91,7 @@ pub fn uninstalled(
     UninstalledAgent {
         id: plan.agent.id().to_owned(),
         title: plan.agent.title.to_owned(),
+        put_back: Vec::new(),
         result: if plan.edits.is_empty() { "not_installed" } else { "uninstalled" }.to_owned(),
         files,
     }

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhook_model::report::learn::HookProposal;
@@ -65,7 +66,10 @@ fn write(folder: &Path, files: &[(String, String)]) -> io::Result<()> {
     for (name, text) in files {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        fs::write(path, text)?;
+        fs::write(&path, text)?;
+        if name.starts_with("scripts/") {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+        }
     }
     Ok(())
 }

@@ -2,7 +2,9 @@
 //!
 //! - [`settings`] and [`install`]: agents' settings files, and the entries that call us;
 //!   [`install_report`], [`host_report`], [`pack_report`]: what is reported of them and of packs;
-//! - [`init`]: all that a newcomer needs, in one step that can be undone;
+//! - [`init`]: all that a newcomer needs, in one step that can be undone; [`import`]: makes HOOK.md
+//!   folders of the hooks in agents' own settings;
+//! - [`proof`]: whether agents heed us on this machine, and whether that still holds;
 //! - [`new_hook`]: the template of a hook; [`learned`]: adds hooks that were proposed; [`packs`]:
 //!   installs and removes packs of hooks; [`shadow`]: hooks in shadow mode; [`promote`]: switches
 //!   them to enforce;
@@ -20,6 +22,7 @@ pub mod doctor;
 mod error;
 pub mod hooks;
 pub mod host_report;
+pub mod import;
 pub mod init;
 pub mod install;
 pub mod install_report;
@@ -31,6 +34,7 @@ pub mod pack_report;
 pub mod packs;
 pub mod passwd;
 pub mod promote;
+pub mod proof;
 pub mod runbook_report;
 pub mod runbooks;
 pub mod service;

@@ -142,7 +142,7 @@ fn write(path: &Path, content: &str, mode: u32) -> Result<(), SetupError> {
 }
 
 /// Single-quoted YAML only needs doubled quotes.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 

@@ -17,7 +17,7 @@ use anyhook_hosts::wiring::{
     EntryFolders, HOOK_BINARY, HookInvocation, Obstacle, PROGRAM, SettingsEdits, SettingsScope,
     SettingsTexts, WiringStatus,
 };
-use anyhook_hosts::{AGENTS, HostSpec, folder_variables};
+use anyhook_hosts::{AGENTS, HostSpec, folder_variables, planned};
 use anyhook_model::host;
 use anyhook_model::nearest::nearest;
 use anyhook_model::{Host, OpenFormat, StateDir};
@@ -50,8 +50,14 @@ pub fn host_ids() -> String {
 
 /// Finds an agent by its id, or any other name for it, such as that of its program.
 pub fn find(name: &str) -> Result<&'static HostSpec, SetupError> {
-    let known = host::host_ids(name).into_iter().find_map(anyhook_hosts::find);
-    known.ok_or_else(|| SetupError::UnknownAgent(name.to_owned()))
+    let ids = host::host_ids(name);
+    if let Some(known) = ids.iter().copied().find_map(anyhook_hosts::find) {
+        return Ok(known);
+    }
+    match planned::refused().find(|(host, _)| host.ids.iter().any(|id| ids.contains(id))) {
+        Some((host, refusal)) => Err(SetupError::NoHooks { host, refusal }),
+        None => Err(SetupError::UnknownAgent(name.to_owned())),
+    }
 }
 
 /// Returns the agent's id or program that a misspelt name probably means.
@@ -70,7 +76,8 @@ pub fn is_on_path(program: &str) -> bool {
     on_path(program).is_some()
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
+/// Returns where a program is, if it is on the `PATH`.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| {
         fs::metadata(path)
             .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
@@ -84,26 +91,35 @@ fn on_path(program: &str) -> Option<PathBuf> {
 /// settings, the user's or the project's.
 pub fn is_here(agent: &HostSpec, scope: &SettingsScope) -> bool {
     let users = SettingsScope { project: None, ..scope.clone() };
+    // A file in the home or in the project itself has no folder that tells anything.
+    let is_anyones =
+        |folder: &Path| folder == scope.home || scope.project.as_deref() == Some(folder);
     let has_folder = |file: &PathBuf| {
         file.parent().is_some_and(|folder| {
-            let folder = if folder.ends_with("plugins") {
+            let folder = if folder.ends_with("plugins") || folder.ends_with("hooks") {
                 folder.parent().unwrap_or(folder)
             } else {
                 folder
             };
-            folder.is_dir() && folder != scope.home
+            if is_anyones(folder) { file.is_file() } else { folder.is_dir() }
         })
     };
     program(agent).is_some()
         || [scope, &users].iter().any(|scope| agent.settings.files(scope).iter().any(has_folder))
 }
 
-/// Returns whether an agent calls us, by the user's settings or the project's.
+/// Returns whether an agent calls us, by the user's settings, the project's, or a package of ours
+/// among its plugins.
 pub fn is_wired(agent: &HostSpec, environment: &Environment) -> bool {
     [false, true].into_iter().any(|project| {
         let found = scope(environment, project).and_then(|scope| inspect(agent, &scope));
-        found.is_ok_and(|found| !found.ours.is_empty())
+        found.is_ok_and(|found| !found.ours.is_empty() || !found.packages.is_empty())
     })
+}
+
+/// Returns whether our packages among agents' plugins find the program.
+pub fn do_packages_find_us(environment: &Environment) -> bool {
+    stable_path(environment).is_ok_and(|path| path.is_file()) || is_on_path(PROGRAM)
 }
 
 /// Inspects how an agent's settings call us.
@@ -152,7 +168,7 @@ pub fn obstacles(agent: &HostSpec, environment: &Environment) -> Vec<Obstacle> {
 }
 
 /// Reads a file that an agent reads, too; `None` if it does not exist.
-fn read_bounded(path: &Path) -> io::Result<Option<String>> {
+pub(crate) fn read_bounded(path: &Path) -> io::Result<Option<String>> {
     // Opened without blocking: a named pipe may have no writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, rustix::fs::Mode::empty()) {
@@ -197,7 +213,7 @@ pub fn version(program: &Path) -> Option<String> {
         word.starts_with(|letter: char| letter.is_ascii_digit()) && word.contains('.')
     };
     text.split_whitespace()
-        .map(|word| word.trim_start_matches('v'))
+        .map(|word| word.trim_start_matches('v').trim_end_matches(['.', ',']))
         .find(is_version)
         .map(str::to_owned)
 }
@@ -255,11 +271,8 @@ pub struct RecordedChange {
 impl RecordedInstallation {
     /// Returns where the record of an installation is kept.
     fn path(state: &Path, agent: &HostSpec, scope: &SettingsScope) -> PathBuf {
-        let place = match &scope.project {
-            Some(project) => project.to_string_lossy().replace('/', "%"),
-            None => "user".to_owned(),
-        };
-        StateDir::new(state).installed().join(format!("{}-{place}.json", agent.id()))
+        let name = place_name(agent, scope);
+        StateDir::new(state).installed().join(format!("{name}.json"))
     }
 
     /// Reads the record of an installation, if there is one.
@@ -274,12 +287,8 @@ impl RecordedInstallation {
         agent: &HostSpec,
         scope: &SettingsScope,
     ) -> Result<(), SetupError> {
-        let path = Self::path(state, agent, scope);
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|error| cannot_write(&path, error.into()))?;
         // It contains whole settings files, and those may contain keys.
-        let staged = Staged::new(&path, &text, 0o600)?;
-        staged.put()
+        keep_private(&Self::path(state, agent, scope), self)
     }
 
     /// Removes the record.
@@ -287,6 +296,22 @@ impl RecordedInstallation {
         // If it remains, the next installation overwrites it.
         let _ = fs::remove_file(Self::path(state, agent, scope));
     }
+}
+
+/// Returns a name for an agent's settings, the user's or a project's.
+pub(crate) fn place_name(agent: &HostSpec, scope: &SettingsScope) -> String {
+    let place = match &scope.project {
+        Some(project) => project.to_string_lossy().replace('/', "%"),
+        None => "user".to_owned(),
+    };
+    format!("{}-{place}", agent.id())
+}
+
+/// Writes a record that only its owner may read.
+pub(crate) fn keep_private(path: &Path, record: &impl Serialize) -> Result<(), SetupError> {
+    let text =
+        serde_json::to_string_pretty(record).map_err(|error| cannot_write(path, error.into()))?;
+    Staged::new(path, &text, 0o600)?.put()
 }
 
 /// Writes edits; for a link its target is written.

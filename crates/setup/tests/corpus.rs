@@ -229,6 +229,7 @@ impl Judge {
             project_dir: Some(project.to_owned()),
             now: anyhook_engine::now(),
             agent_id: None,
+            foreign_entry: None,
         };
         let payload = case.payload().replace(PROJECT, &project.to_string_lossy());
         let events = OpenFormat.decode(payload.as_bytes(), &caller).unwrap();

@@ -1,7 +1,8 @@
 //! Text for terminals: what pieces of text mean ([`tone`]), where it is written ([`out`], [`page`])
 //! or paged ([`pager`]), columns that fit ([`table`]), text that fits ([`text`]), numbers and times
-//! ([`format`](mod@format), [`time_arg`], [`zone`]), charts in characters ([`sparkline`]), and how
-//! states look ([`states`]).
+//! ([`format`](mod@format), [`time_arg`], [`zone`]), names that
+//! people type ([`pattern`]), charts in characters ([`sparkline`]), how states
+//! look ([`states`]), and the progress of what takes a while ([`progress`]).
 //!
 //! It knows neither commands nor screens: `anyhook` and `anyhook top` are built on it.
 
@@ -9,6 +10,8 @@ pub mod format;
 pub mod out;
 pub mod page;
 pub mod pager;
+pub mod pattern;
+pub mod progress;
 pub mod sparkline;
 pub mod states;
 pub mod table;

@@ -103,6 +103,14 @@ impl Out {
         writeln!(self.sink(), "{text}")
     }
 
+    /// Writes a line with its own colours, wherever the output goes: for programs that draw it.
+    pub fn as_it_is(&mut self, text: &str) -> io::Result<()> {
+        self.flush()?;
+        let mut writer = io::stdout();
+        writeln!(writer, "{text}")?;
+        writer.flush()
+    }
+
     /// Writes a named value, its name in an aligned column.
     pub fn field(&mut self, name: &str, tone: Tone, value: &str) -> io::Result<()> {
         self.lines("", &field(name, tone, value))

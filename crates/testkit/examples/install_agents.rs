@@ -1,4 +1,5 @@
-//! Installs the real agents that the end-to-end tests run (`cargo xtask test agents`).
+//! Installs the real agents that the end-to-end tests run: the most used, or with `--all` every one
+//! (`cargo xtask test agents --all`).
 
 use std::process::ExitCode;
 
@@ -6,7 +7,8 @@ use anyhook_testkit::agents::Agent;
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program for people")]
 fn main() -> ExitCode {
-    for agent in Agent::ALL {
+    let all = std::env::args().any(|argument| argument == "--all");
+    for agent in Agent::ALL.into_iter().filter(|agent| all || !Agent::RARE.contains(agent)) {
         match agent.install() {
             Ok(folder) => println!("{} is in {}", agent.name(), folder.display()),
             Err(error) => {

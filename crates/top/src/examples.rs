@@ -82,6 +82,8 @@ pub fn agent(id: &str, state: &str) -> AgentView {
         about: None,
         process: None,
         log: None,
+        unguarded: 0,
+        frozen: false,
         decision: None,
         pipeline: None,
         daemon_down: None,

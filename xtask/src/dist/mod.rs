@@ -4,6 +4,7 @@
 //! The files are reproducible for the same commit and toolchain. `trial` installs and runs them
 //! all.
 
+mod agent_packages;
 mod archive;
 pub mod binary;
 mod checksums;
@@ -78,6 +79,9 @@ pub fn make(workspace: &Workspace, out: &Path, libcs: &[Libc]) -> Result<()> {
         shelf.put(|| tarball::write(platform, libc, &programs, &contents, time))?;
         if libc == Libc::Musl {
             shelf.put(|| npm::write(platform, &programs, &contents, time))?;
+            for package in agent_packages::ALL {
+                shelf.put(|| package.write(workspace, &contents, time))?;
+            }
             shelf.put(|| wheel::write(workspace, platform, &programs, &contents))?;
             match tools::ensure_programs(&tools::FOR_DEBIAN) {
                 Ok(()) => shelf.put(|| debian::write(platform, &programs, &contents, time))?,

@@ -83,6 +83,12 @@ enum AgentCommand {
         #[arg(long)]
         force: bool,
     },
+    /// Let an agent continue that an alarm stopped (`[alarms] freeze` in anyhook.toml)
+    #[command(after_help = "Example: anyhook agent thaw claude-code-shop")]
+    Thaw {
+        /// Its id or name, or the start of either
+        id: String,
+    },
     /// Kill an agent started by a pipeline; its `on_dead` action follows
     #[command(after_help = "Example: anyhook agent kill 7k2m")]
     Kill {
@@ -99,6 +105,7 @@ pub fn run(arguments: AgentArgs, environment: &Environment, out: &mut Out) -> Co
         AgentCommand::Peek { id, history } => session::peek(&id, history, environment, out),
         AgentCommand::Attach { id } => session::attach(&id, environment, out),
         AgentCommand::Send { id, text, force } => session::send(&id, text, force, environment, out),
+        AgentCommand::Thaw { id } => session::thaw(&id, environment, out),
         AgentCommand::Kill { id } => session::kill(&id, environment, out),
     }
 }

@@ -7,13 +7,14 @@ use anyhook_engine::settings::Settings;
 use anyhook_engine::{Hook, Problem, Severity};
 use anyhook_model::exit_code;
 use anyhook_model::report::{CheckReport, CheckedHook};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::CommandResult;
-use crate::diagnostic::draw;
 use crate::environment::Environment;
+use crate::pages::sarif;
 use crate::target;
 use crate::ui::{Out, Tone, counted};
+use anyhook_pages::diagnostic::draw;
 
 /// Lint hooks; exit 1 if there are problems
 #[derive(Args)]
@@ -21,9 +22,20 @@ use crate::ui::{Out, Tone, counted};
 pub struct CheckArgs {
     /// Hooks by name or folder, or folders of hooks; default: all installed hooks
     paths: Vec<PathBuf>,
-    /// Print as JSON
-    #[arg(long)]
+    /// Print as JSON; the same as `--format json`
+    #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// How to print the findings; `sarif` is SARIF 2.1.0, for code hosts and editors
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    format: CheckFormat,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum CheckFormat {
+    Text,
+    Json,
+    Sarif,
 }
 
 pub fn run(arguments: &CheckArgs, environment: &Environment, out: &mut Out) -> CommandResult {
@@ -54,7 +66,10 @@ pub fn run(arguments: &CheckArgs, environment: &Environment, out: &mut Out) -> C
         .flat_map(|hook| &hook.problems)
         .filter(|problem| problem.severity > Severity::Note);
     let count = problems.count() + notes.len();
-    if arguments.json {
+    let format = if arguments.json { CheckFormat::Json } else { arguments.format };
+    if format == CheckFormat::Sarif {
+        out.json(&log(&hooks, &notes, environment)?)?;
+    } else if format == CheckFormat::Json {
         let checked = |hook: &Hook| CheckedHook {
             name: hook.name().to_owned(),
             folder: hook.folder_text(),
@@ -79,16 +94,36 @@ pub fn run(arguments: &CheckArgs, environment: &Environment, out: &mut Out) -> C
     Ok(if count == 0 { exit_code::OK } else { exit_code::PROBLEM })
 }
 
+/// Returns the findings as SARIF.
+fn log(
+    hooks: &[Hook],
+    notes: &[String],
+    environment: &Environment,
+) -> std::io::Result<serde_json::Value> {
+    let texts = hooks.iter().map(text).collect::<std::io::Result<Vec<_>>>()?;
+    let paths: Vec<PathBuf> = hooks.iter().map(|hook| hook.folder.join("HOOK.md")).collect();
+    let files = hooks
+        .iter()
+        .zip(&texts)
+        .zip(&paths)
+        .map(|((hook, text), path)| sarif::CheckedFile { path, text, problems: &hook.problems });
+    Ok(sarif::check_log(&environment.work_dir, &files.collect::<Vec<_>>(), notes))
+}
+
+/// Returns the text of a hook's file, if a finding has a position in it: without one the file may be
+/// a pipe that never ends.
+fn text(hook: &Hook) -> std::io::Result<String> {
+    let placed = hook.problems.iter().any(|problem| problem.place.is_some());
+    let bytes = if placed { std::fs::read(hook.folder.join("HOOK.md"))? } else { Vec::new() };
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Shows a hook's findings in its source text.
 fn show(hook: &Hook, environment: &Environment, out: &mut Out) -> std::io::Result<()> {
     let path = hook.folder.join("HOOK.md");
     let path =
         path.strip_prefix(&environment.work_dir).unwrap_or(&path).to_string_lossy().into_owned();
-    // Only a finding with a position needs the text; without one the file may be a pipe that never
-    // ends.
-    let placed = hook.problems.iter().any(|problem| problem.place.is_some());
-    let bytes = if placed { std::fs::read(hook.folder.join("HOOK.md"))? } else { Vec::new() };
-    let text = String::from_utf8_lossy(&bytes);
+    let text = text(hook)?;
     for problem in &hook.problems {
         out.text(&draw(problem, &path, &text))?;
         out.gap()?;

@@ -224,7 +224,11 @@ fn status(json: bool, environment: &Environment, out: &mut Out) -> CommandResult
         (Tone::Dim, &format!(" (pid {}, version {}, up {since})", status.pid, status.version)),
     ])?;
     if let Some(down) = &status.down {
-        out.field("was down", Tone::Plain, &downtime::words(down, status.started_by))?;
+        out.field(
+            "was down",
+            Tone::Plain,
+            &anyhook_pages::downtime::words(down, status.started_by),
+        )?;
     }
     out.field("agents", Tone::Plain, &thousands(status.agents as u64))?;
     out.field("decisions", Tone::Plain, &thousands(status.decisions as u64))?;

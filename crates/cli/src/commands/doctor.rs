@@ -1,87 +1,95 @@
 //! `anyhook doctor`: reports what is wrong and how to fix it.
 
-use anyhook_hosts::AGENTS;
 use anyhook_model::exit_code;
 use anyhook_model::report::DoctorReport;
 use anyhook_setup::doctor::{
-    SubjectFindings, look_at_agent, look_at_hooks, look_at_journal, look_at_servers, look_at_state,
+    SubjectFindings, look_at_agents, look_at_hooks, look_at_journal, look_at_servers, look_at_state,
 };
+use anyhook_setup::proof::scratch::Scratch;
+use anyhook_setup::{SetupError, proof};
 use clap::Args;
 
 use super::{CommandResult, workflow};
 use crate::daemon;
 use crate::downtime;
-use crate::environment::Environment;
-use crate::ui::{Out, Tone};
+use crate::environment::{Environment, terminal_width};
+use crate::progress::WaitNotice;
+use crate::ui::Out;
 
 /// Diagnose problems and suggest fixes; exit 1 if there are any
 #[derive(Args)]
-#[command(after_help = "Example: anyhook doctor")]
+#[command(after_help = "Example: anyhook doctor --prove claude-code")]
 pub struct DoctorArgs {
+    /// With --prove, these agents; default: all that call anyhook
+    #[arg(requires = "prove", value_name = "AGENT")]
+    agents: Vec<String>,
+    /// Prove that agents heed anyhook: send canaries through their entries, and run the agents
+    ///
+    /// A canary at every event that hooks can block goes through the command line in the agent's
+    /// settings, and must be denied in the agent's own form. Then the agent itself is run, in a
+    /// home and a project of its own, without your credentials: a model in this process calls its
+    /// shell once, and must be told that the call is denied.
+    #[arg(long)]
+    prove: bool,
+    /// With --prove, run no agent
+    #[arg(long, requires = "prove")]
+    no_run: bool,
     /// Print as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> CommandResult {
-    let mut report = DoctorReport { findings: Vec::new() };
-    look_at_state(
-        environment,
-        &mut SubjectFindings { findings: &mut report.findings, about: "anyhook".to_owned() },
-    );
-    look_at_hooks(
-        environment,
-        &mut SubjectFindings { findings: &mut report.findings, about: "hooks".to_owned() },
-    );
-    look_at_servers(
-        environment,
-        &mut SubjectFindings { findings: &mut report.findings, about: "mcp".to_owned() },
-    );
-    workflow::look_at(
-        environment,
-        &mut SubjectFindings { findings: &mut report.findings, about: "workflow".to_owned() },
-    );
-    let seen = look_at_journal(
-        environment,
-        &mut SubjectFindings { findings: &mut report.findings, about: "journal".to_owned() },
-    );
-    look_at_daemon(
-        environment,
-        &mut SubjectFindings { findings: &mut report.findings, about: "daemon".to_owned() },
-    );
-    for agent in AGENTS {
-        let mut ward =
-            SubjectFindings { findings: &mut report.findings, about: agent.id().to_owned() };
-        look_at_agent(agent, environment, &seen, &mut ward);
+    if arguments.prove {
+        return prove(arguments, environment, out);
     }
-    let bad = report.findings.iter().filter(|finding| finding.severity == "bad").count();
+    let mut report = DoctorReport { findings: Vec::new() };
+    look_at_state(environment, &mut SubjectFindings::about(&mut report.findings, "anyhook"));
+    look_at_hooks(environment, &mut SubjectFindings::about(&mut report.findings, "hooks"));
+    look_at_servers(environment, &mut SubjectFindings::about(&mut report.findings, "mcp"));
+    workflow::look_at(environment, &mut SubjectFindings::about(&mut report.findings, "workflow"));
+    let seen =
+        look_at_journal(environment, &mut SubjectFindings::about(&mut report.findings, "journal"));
+    look_at_daemon(environment, &mut SubjectFindings::about(&mut report.findings, "daemon"));
+    look_at_agents(environment, &seen, &mut report.findings);
+    let is_good = report.findings.iter().all(|finding| finding.severity != "bad");
     if arguments.json {
         out.json(&report)?;
     } else {
-        let mut about = "";
-        for finding in &report.findings {
-            if finding.about != about {
-                out.line(&[(Tone::Strong, &finding.about)])?;
-                about = &finding.about;
-            }
-            let (tone, mark) = match finding.severity.as_str() {
-                "bad" => (Tone::Bad, "  ✗ "),
-                "good" => (Tone::Good, "  ✓ "),
-                _ => (Tone::Dim, "  · "),
-            };
-            out.line(&[(tone, mark), (Tone::Plain, &finding.message)])?;
-            if let Some(hint) = &finding.hint {
-                out.line(&[(Tone::Hint, "    hint: "), (Tone::Plain, hint)])?;
-            }
-        }
-        let words = match bad {
-            0 => "no problems found".to_owned(),
-            1 => "1 problem found".to_owned(),
-            many => format!("{many} problems found"),
-        };
-        out.line(&[(if bad == 0 { Tone::Good } else { Tone::Bad }, &words)])?;
+        anyhook_pages::doctor::show(&report, out)?;
     }
-    Ok(if bad == 0 { exit_code::OK } else { exit_code::PROBLEM })
+    Ok(if is_good { exit_code::OK } else { exit_code::PROBLEM })
+}
+
+/// Proves that agents heed anyhook, and keeps the results.
+fn prove(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> CommandResult {
+    let state = environment.places.state.as_deref().ok_or(SetupError::NoState)?;
+    let subjects = proof::subjects(&arguments.agents, environment)?;
+    let mut scratch = Scratch::make(state)?;
+    let mut proofs = Vec::with_capacity(subjects.len());
+    for subject in &subjects {
+        let mut notice = WaitNotice::new(terminal_width);
+        let mut say = |what: &str| notice.say(what);
+        let runs = !arguments.no_run;
+        let proof = proof::prove(subject, runs, &mut scratch, environment, &mut say)?;
+        drop(notice);
+        if !arguments.json {
+            out.lines("", &proof::page::lines(&proof))?;
+            out.flush()?;
+        }
+        proofs.push(proof);
+    }
+    let failed = proofs.iter().filter(|proof| !proof.holds()).count();
+    if arguments.json {
+        out.json(&proofs)?;
+    } else {
+        let (tone, words) = proof::page::summary(proofs.len(), failed);
+        out.line(&[(tone, &words)])?;
+        if failed > 0 {
+            out.hint("`anyhook doctor` says what is wrong; `anyhook install` repairs entries")?;
+        }
+    }
+    Ok(if failed == 0 && !proofs.is_empty() { exit_code::OK } else { exit_code::PROBLEM })
 }
 
 /// Checks the daemon, if it has ever run. It starts on demand, so that it is not running is not a
@@ -96,8 +104,10 @@ fn look_at_daemon(environment: &Environment, ward: &mut SubjectFindings<'_>) {
     {
         Ok(Some(status)) => {
             ward.good(format!("daemon running (pid {})", status.pid));
-            if let Some(down) = status.down.as_ref().filter(|down| downtime::is_unexpected(down)) {
-                let words = downtime::words(down, status.started_by);
+            if let Some(down) =
+                status.down.as_ref().filter(|down| anyhook_pages::downtime::is_unexpected(down))
+            {
+                let words = anyhook_pages::downtime::words(down, status.started_by);
                 ward.note(format!("the daemon was down {words}"));
             }
             for note in status.notes {

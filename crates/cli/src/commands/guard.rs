@@ -1,6 +1,7 @@
 //! `anyhook guard`: guards that hooks are built from.
 
 mod mcp;
+mod native;
 mod pack;
 #[cfg(feature = "workflow")]
 mod workflow;
@@ -131,13 +132,19 @@ enum GuardCommand {
         after_help = "Example: echo '{\"event_type\": \"before_agent\", \"prompt\": \"hello\"}' | anyhook guard pii"
     )]
     Pii,
+    /// Run an imported hook: its agent's command, and what the agent makes of the answer
+    ///
+    /// The scripts that `anyhook import` writes call it, with the agent's own payload on standard
+    /// input.
+    #[command(after_help = "Example: anyhook import claude-code --dry-run")]
+    Native,
 }
 
 impl GuardCommand {
     /// Returns the guard of a pack.
     fn of_pack(&self) -> Option<Guard> {
         Some(match self {
-            Self::Mcp | Self::Workflow { .. } => return None,
+            Self::Mcp | Self::Native | Self::Workflow { .. } => return None,
             Self::Secrets => Guard::Secrets,
             Self::Checkpoint => Guard::Checkpoint,
             Self::TestsBeforeStop => Guard::TestsBeforeStop,
@@ -156,6 +163,7 @@ impl GuardCommand {
 pub fn run(arguments: &GuardArgs, environment: &Environment) -> CommandResult {
     match (&arguments.command, arguments.command.of_pack()) {
         (GuardCommand::Workflow { wait }, _) => workflow::run(*wait, environment),
+        (GuardCommand::Native, _) => native::run(),
         (_, Some(guard)) => pack::run(guard, environment),
         (_, None) => Ok(mcp::run()),
     }

@@ -26,7 +26,20 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "add", "remove", "packs", "update", "undo", "trust", "untrust", "reload",
         ],
     ),
-    ("Agents", &["init", "install", "uninstall", "hosts", "doctor", "agent", "decision"]),
+    (
+        "Agents",
+        &[
+            "init",
+            "install",
+            "uninstall",
+            "import",
+            "hosts",
+            "doctor",
+            "status-line",
+            "agent",
+            "decision",
+        ],
+    ),
     ("Journal", &["log", "stats", "top", "watch", "verify"]),
     ("Pipelines and workflows", &["pipeline", "runbook", "workflow", "review", "context7"]),
     (

@@ -35,13 +35,17 @@ pub struct InitArgs {
     /// These packs, instead of those that are proposed (separated by commas)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     packs: Option<Vec<String>>,
-    #[arg(long, value_name = "NAME", value_delimiter = ',', help = format!("These agents, instead of all that are found (separated by commas): {}", agents::ids()))]
+    /// These agents, instead of all that are found, separated by commas; `anyhook hosts` lists them
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     agents: Vec<String>,
+    /// Import your own hooks in the agents' settings, too, so that anyhook runs them
+    #[arg(long)]
+    import: bool,
     /// Only say what is proposed
     #[arg(long)]
     dry_run: bool,
     /// Undo the latest init: nothing else is touched
-    #[arg(long, conflicts_with_all = ["yes", "packs", "agents", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["yes", "packs", "agents", "import", "dry_run"])]
     undo: bool,
     /// Print as JSON; it does not ask, so it needs --yes, --undo or --dry-run
     #[arg(long)]
@@ -86,7 +90,8 @@ fn propose(arguments: &InitArgs, environment: &Environment) -> Result<InitReport
         return Err(CommandError::problem(message)
             .hint("install one, or name one: anyhook init --agents claude-code"));
     }
-    let mut report = plan(found, &Choice { packs: arguments.packs.clone() })?;
+    let mut report =
+        plan(found, &Choice { packs: arguments.packs.clone(), import: arguments.import })?;
     check(&mut report, environment, FILES);
     Ok(report)
 }
@@ -149,7 +154,8 @@ fn chosen(arguments: &InitArgs) -> String {
     let option = |(name, values): (&str, Option<&Vec<String>>)| {
         values.map(|values| format!(" --{name} {}", values.join(",")))
     };
-    options.into_iter().filter_map(option).collect()
+    let import = arguments.import.then(|| " --import".to_owned());
+    options.into_iter().filter_map(option).chain(import).collect()
 }
 
 fn reply() -> Result<Reply, CommandError> {

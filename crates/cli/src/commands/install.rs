@@ -28,7 +28,7 @@ const KEPT_WIDTH: usize = 60;
 #[command(after_help = "Example: anyhook install --dry-run\n         anyhook install claude-code")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub struct InstallArgs {
-    #[arg(help = format!("Agents: {}, or their programs; default: all that are found", agents::ids()))]
+    /// Agents or their programs, as `anyhook hosts` lists them; default: all that are found
     hosts: Vec<String>,
     /// In the user's settings; this is the default
     #[arg(long, conflicts_with = "project")]
@@ -163,7 +163,7 @@ fn tell(
     out.line(&[
         (Tone::Strong, &agent.title),
         (Tone::Good, &format!("  {done}{events}")),
-        (Tone::Dim, &format!(" (tested with {})", agent.tried_version)),
+        (Tone::Dim, &tried(agent)),
     ])?;
     for (file, (path, _)) in agent.files.iter().zip(plan.changes()) {
         let word = in_mood(&file.change, dry_run);
@@ -262,4 +262,12 @@ fn tell_limits(agent: &InstalledAgent, out: &mut Out) -> std::io::Result<()> {
         out.line(&[(Tone::Warn, "  ignores context added before a tool call")])?;
     }
     Ok(())
+}
+
+/// Says with which version of an agent anyhook was tested.
+fn tried(agent: &InstalledAgent) -> String {
+    match &agent.tried_version {
+        Some(version) => format!(" (tested with {version})"),
+        None => " (not run here: written from its documentation)".to_owned(),
+    }
 }

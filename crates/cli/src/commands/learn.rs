@@ -15,7 +15,7 @@ use clap::Args;
 
 use super::CommandResult;
 use crate::confirm::confirm;
-use crate::environment::{Environment, shown};
+use crate::environment::{Environment, shown, terminal_width};
 use crate::error::CommandError;
 use crate::human_only::{CommandOutcome, agent_above, journal, only_a_person, watched};
 use crate::level::LevelName;
@@ -110,7 +110,7 @@ impl LearnArgs {
             self.host.as_ref().is_none_or(|host| call.event.host == *host)
                 && self.project.as_ref().is_none_or(|project| project.matches_path(&call.place))
         };
-        let mut bar = ProgressBar::new("replaying", past.payloads.len() as u64);
+        let mut bar = ProgressBar::new("replaying", past.payloads.len() as u64, terminal_width);
         let limits = ProposalLimits { at_least: self.min };
         let Lesson { calls, proposals, left_out, problems } =
             learn(past, &installed, limits, &is_meant, environment, &mut |done| bar.at(done))?;

@@ -15,6 +15,7 @@ mod explain;
 mod guard;
 mod help;
 mod hosts;
+mod import;
 mod init;
 mod install;
 mod learn;
@@ -37,6 +38,7 @@ mod runbook;
 pub mod schema;
 mod serve;
 mod stats;
+mod status_line;
 mod test;
 mod top;
 mod trust;
@@ -125,9 +127,11 @@ enum Command {
     Reload(reload::ReloadArgs),
     Install(install::InstallArgs),
     Uninstall(uninstall::UninstallArgs),
+    Import(import::ImportArgs),
     Undo(undo::UndoArgs),
     Hosts(hosts::HostsArgs),
     Doctor(doctor::DoctorArgs),
+    StatusLine(status_line::StatusLineArgs),
     Log(log::LogArgs),
     Verify(verify::VerifyArgs),
     Stats(stats::StatsArgs),
@@ -159,7 +163,7 @@ enum Command {
     after_help = "Example: echo '{\"event_type\": \"before_tool\", \"tool_name\": \"Shell\", \"tool_input\": {\"command\": \"ls\"}}' | anyhook hook agent-hooks"
 )]
 struct HookArgs {
-    #[arg(help = format!("The agent: {}", agents::host_ids()))]
+    /// The agent, as `anyhook hosts` lists them, or `agent-hooks` for the open format
     host: String,
     /// Give up after N milliseconds; hooks still running then fail
     #[arg(long, value_name = "N")]
@@ -176,6 +180,9 @@ struct HookArgs {
     /// Treat the event as a tool event if it cannot be read
     #[arg(long)]
     tool_event: bool,
+    /// The call is from a package among the agent's plugins: drop it if its settings call anyhook too
+    #[arg(long)]
+    plugin: bool,
 }
 
 impl HookArgs {
@@ -188,7 +195,8 @@ impl HookArgs {
             config: self.config.clone(),
             state: self.state.clone(),
         };
-        Some(request.with_folders(folders).of_tool(self.tool_event))
+        let request = request.with_folders(folders).of_tool(self.tool_event);
+        Some(request.from_plugin(self.plugin))
     }
 
     /// Returns why there is no answer.
@@ -282,6 +290,7 @@ impl Command {
                 | Self::Promote(_)
                 | Self::Install(_)
                 | Self::Uninstall(_)
+                | Self::Import(_)
         )
     }
 
@@ -317,6 +326,8 @@ impl Command {
                 | Self::Untrust(_)
                 | Self::Promote(_)
                 | Self::Install(_)
+                | Self::Uninstall(_)
+                | Self::Import(_)
                 | Self::Doctor(_)
         )
     }
@@ -389,9 +400,11 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Comma
         Command::Reload(arguments) => reload::run(&arguments, environment, out),
         Command::Install(arguments) => install::run(&arguments, environment, out),
         Command::Uninstall(arguments) => uninstall::run(&arguments, environment, out),
+        Command::Import(arguments) => import::run(&arguments, environment, out),
         Command::Undo(arguments) => undo::run(&arguments, environment, out),
         Command::Hosts(arguments) => hosts::run(&arguments, environment, out),
         Command::Doctor(arguments) => doctor::run(&arguments, environment, out),
+        Command::StatusLine(arguments) => status_line::run(&arguments, environment, out),
         Command::Log(arguments) => log::run(&arguments, environment, out),
         Command::Promote(arguments) => promote::run(&arguments, environment, out),
         Command::Learn(arguments) => learn::run(&arguments, environment, out),

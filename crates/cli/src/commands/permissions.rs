@@ -50,16 +50,20 @@ pub const RULES: &[(&str, Rule)] = &[
     ("guard notify-when-waiting", Rule::Anyone),
     ("guard session-log", Rule::Anyone),
     ("guard pii", Rule::Anyone),
+    ("guard native", Rule::Anyone),
     ("trust", Rule::Unless("show")),
     ("untrust", Rule::Person),
     ("reload", Rule::Person),
     // Registering the same hooks again does no harm.
     ("install", Rule::Itself),
     ("uninstall", Rule::Unless("dry_run")),
+    // Listing and proposing do no harm.
+    ("import", Rule::Itself),
     // It overwrites work; listing and trying do not.
     ("undo", Rule::Itself),
     ("hosts", Rule::Anyone),
     ("doctor", Rule::Anyone),
+    ("status-line", Rule::Anyone),
     ("log", Rule::Anyone),
     ("log show", Rule::Anyone),
     ("verify", Rule::Anyone),
@@ -76,6 +80,8 @@ pub const RULES: &[(&str, Rule)] = &[
     // It is typed where a person would type: a shell or the agent's own commands take it, unseen by
     // hooks.
     ("agent send", Rule::Person),
+    // It was stopped so that a person looks at it.
+    ("agent thaw", Rule::Person),
     ("agent kill", Rule::Anyone),
     // An agent needs a runbook that a person has trusted.
     ("pipeline run", Rule::Itself),

@@ -11,7 +11,7 @@ use anyhook_replay::{page, replay, source};
 use clap::Args;
 
 use super::CommandResult;
-use crate::environment::Environment;
+use crate::environment::{Environment, terminal_width};
 use crate::error::CommandError;
 use crate::progress::ProgressBar;
 use crate::target;
@@ -83,7 +83,7 @@ pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> 
     let jobs = arguments
         .jobs
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
-    let mut bar = ProgressBar::new("replaying", past.payloads.len() as u64);
+    let mut bar = ProgressBar::new("replaying", past.payloads.len() as u64, terminal_width);
     let report = replay(hooks, past, leave, jobs.max(1), environment, &mut |done| bar.at(done))?;
     drop(bar);
     if arguments.json {

@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::CommandResult;
 use super::explain;
-use crate::environment::Environment;
+use crate::environment::{Environment, terminal_width};
 use crate::event_args::EventArgs;
 use crate::progress::{RunningHookNotice, note_running};
 use crate::ui::{Out, Tone};
@@ -42,7 +42,7 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> Com
     engine.adopt_orphans();
     engine.heed_signals(anyhook_engine::run::interruption::is_ignored);
     engine.tell_run_to(note_running);
-    let ticker = RunningHookNotice::start(String::new());
+    let ticker = RunningHookNotice::start(String::new(), terminal_width);
     let mut dispatched =
         engine.dispatch_event(&OpenFormat, event, arguments.deadline_ms.map(Duration::from_millis));
     drop(ticker);

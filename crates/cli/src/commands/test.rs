@@ -12,7 +12,7 @@ use clap::Args;
 
 use super::CommandResult;
 use super::run::die_if_interrupted;
-use crate::environment::Environment;
+use crate::environment::{Environment, terminal_width};
 use crate::format::milliseconds;
 use crate::progress::{RunningHookNotice, note_running};
 use crate::target;
@@ -55,7 +55,7 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> Co
     let began = Instant::now();
     let mut tested = Vec::new();
     for (hook, path) in &cases {
-        let ticker = RunningHookNotice::start(format!(" for {}", case_name(path)));
+        let ticker = RunningHookNotice::start(format!(" for {}", case_name(path)), terminal_width);
         let case_began = Instant::now();
         let one = test(&engine, hook, path)?;
         drop(ticker);

@@ -6,7 +6,9 @@ use std::path::Path;
 use anyhook_hosts::wiring::SettingsScope;
 use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::exit_code;
-use anyhook_model::report::changes::UninstallReport;
+use anyhook_model::report::changes::{UninstallReport, UninstalledAgent};
+use anyhook_setup::SetupError;
+use anyhook_setup::import::{report, restore};
 use anyhook_setup::install::{RestoreResult, TakenOut, chosen};
 use anyhook_setup::install_report::{show_diff, uninstalled};
 use clap::Args;
@@ -16,7 +18,10 @@ use crate::agents::{self, RecordedInstallation};
 use crate::environment::{Environment, shown};
 use crate::error::CommandError;
 use crate::paging::PagerArgs;
-use crate::ui::{Out, Tone};
+use crate::ui::{Out, Tone, counted, first_line};
+
+/// The width of a hook that was put back.
+const HOOK_WIDTH: usize = 60;
 
 /// Remove anyhook from agents again
 #[derive(Args)]
@@ -55,9 +60,14 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
         .as_ref()
         .ok_or_else(|| CommandError::problem("there is no state folder").hint("set HOME"))?;
     let mut done = Vec::new();
+    let mut put_back = Vec::new();
     let mut failed = None;
     for agent in meant(&arguments.hosts, &scope, state)? {
-        match TakenOut::of(agent, &scope, state, arguments.dry_run) {
+        let taken = unpark(agent, arguments, environment).and_then(|hooks| {
+            put_back.push(hooks);
+            TakenOut::of(agent, &scope, state, arguments.dry_run)
+        });
+        match taken {
             Ok(one) => done.push(one),
             Err(error) => {
                 failed = Some(CommandError::from(error));
@@ -65,10 +75,15 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
             }
         }
     }
+    let mut done: Vec<(TakenOut, Vec<String>)> = done.into_iter().zip(put_back).collect();
     if arguments.hosts.is_empty() {
-        done.retain(|one| !one.plan.edits.is_empty() || !one.files.is_empty());
+        done.retain(|(one, hooks)| {
+            !one.plan.edits.is_empty() || !one.files.is_empty() || !hooks.is_empty()
+        });
     }
-    let differs = |one: &TakenOut| one.files.iter().any(|(_, how)| *how != RestoreResult::Exactly);
+    let differs = |(one, _): &(TakenOut, Vec<String>)| {
+        one.files.iter().any(|(_, how)| *how != RestoreResult::Exactly)
+    };
     let is_problem = arguments.verify && done.iter().any(differs);
     let code = if is_problem { exit_code::PROBLEM } else { exit_code::OK };
     // As with an installation: printing does not affect what is written, nor the result.
@@ -82,6 +97,21 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
         None if code == exit_code::OK => told.map(|()| code),
         None => Ok(code),
     }
+}
+
+/// Puts the agent's own hooks back that were imported: without anyhook they would not run. Returns
+/// them.
+fn unpark(
+    agent: &'static HostSpec,
+    arguments: &UninstallArgs,
+    environment: &Environment,
+) -> Result<Vec<String>, SetupError> {
+    if !restore::is_parked(agent, arguments.project, environment) {
+        return Ok(Vec::new());
+    }
+    let restored = restore::restore(agent, arguments.project, arguments.dry_run, environment)?;
+    let hooks = report::of_restored(&restored, arguments.dry_run).hooks;
+    Ok(hooks.into_iter().map(|hook| first_line(&hook.command, HOOK_WIDTH)).collect())
 }
 
 /// Returns the named agents; without names those that are installed, or that were when anyhook was
@@ -105,13 +135,16 @@ fn meant(
 
 fn tell_all(
     arguments: &UninstallArgs,
-    done: &[TakenOut],
+    done: &[(TakenOut, Vec<String>)],
     environment: &Environment,
     out: &mut Out,
 ) -> Result<(), CommandError> {
     if arguments.json {
-        let agents =
-            done.iter().map(|one| uninstalled(&one.plan, &one.files, arguments.diff)).collect();
+        let agent = |(one, hooks): &(TakenOut, Vec<String>)| UninstalledAgent {
+            put_back: hooks.clone(),
+            ..uninstalled(&one.plan, &one.files, arguments.diff)
+        };
+        let agents = done.iter().map(agent).collect();
         return Ok(out.json(&UninstallReport { dry_run: arguments.dry_run, agents })?);
     }
     if done.is_empty() {
@@ -122,8 +155,8 @@ fn tell_all(
     if arguments.diff {
         arguments.pager.start(out);
     }
-    for one in done {
-        tell(one, arguments, environment, out)?;
+    for (one, hooks) in done {
+        tell(one, hooks, arguments, environment, out)?;
     }
     if arguments.dry_run && !done.is_empty() {
         let more = if arguments.diff { "" } else { "; --diff shows every line" };
@@ -135,6 +168,7 @@ fn tell_all(
 /// Prints what was done for one agent: a line for it, and one for each file.
 fn tell(
     one: &TakenOut,
+    put_back: &[String],
     arguments: &UninstallArgs,
     environment: &Environment,
     out: &mut Out,
@@ -145,6 +179,11 @@ fn tell(
         (false, false) => (Tone::Good, "  uninstalled"),
     };
     out.line(&[(Tone::Strong, one.plan.agent.title), (tone, words)])?;
+    if !put_back.is_empty() {
+        let word = if arguments.dry_run { "would put back" } else { "put back" };
+        let hooks = format!("  {word} {} of yours: ", counted(put_back.len(), "hook"));
+        out.line(&[(Tone::Good, &hooks), (Tone::Plain, &put_back.join(", "))])?;
+    }
     for (path, how) in &one.files {
         let goes = matches!(one.plan.edits.get(path), Some(None));
         let (tone, words) = words_for(*how, goes, arguments.dry_run);

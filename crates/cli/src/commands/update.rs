@@ -5,10 +5,10 @@ use std::io::IsTerminal;
 use anyhook_engine::now;
 use anyhook_model::exit_code;
 use anyhook_model::pack::LockedPack;
-use anyhook_model::report::changes::{PermissionChange, UpdateReport, UpdatedPack};
+use anyhook_model::report::changes::{UpdateReport, UpdatedPack};
+use anyhook_pages::packs::show_update;
 use anyhook_setup::packs::level::PackLevel;
 use anyhook_setup::packs::options::read_settings;
-use anyhook_setup::packs::source::printable;
 use anyhook_setup::packs::update::PackUpdate;
 use anyhook_setup::packs::{PackError, lock};
 use clap::Args;
@@ -18,8 +18,8 @@ use crate::confirm::confirm;
 use crate::environment::{Environment, shown};
 use crate::error::CommandError;
 use crate::level::LevelArgs;
-use crate::packs::{FILES, FoundPack, PREFIX, levels, shown_source};
-use crate::ui::{Out, Tone, counted, tidy};
+use crate::packs::{FILES, FoundPack, PREFIX, levels};
+use crate::ui::{Out, Tone, counted};
 
 /// Update packs from where they come from, after showing what changes
 #[derive(Args)]
@@ -62,7 +62,7 @@ pub fn run(arguments: &UpdateArgs, environment: &Environment, out: &mut Out) -> 
         let update = PackUpdate::plan(level, locked, found, values)?;
         let mut report = update.report(level, arguments.dry_run);
         if !arguments.json {
-            show(&update, &report, environment, out)?;
+            show_update(&update, &report, &environment.places, out)?;
         }
         let is_stuck =
             !update.foreign.is_empty() || !update.changed_here.is_empty() && !arguments.theirs;
@@ -148,67 +148,6 @@ fn apply(
     }
     if report.needs_trust {
         out.hint("trust its hooks again so that they run: anyhook trust --all")?;
-    }
-    Ok(())
-}
-
-/// Shows what changes: what hooks may do first, then every line.
-fn show(
-    update: &PackUpdate,
-    report: &UpdatedPack,
-    environment: &Environment,
-    out: &mut Out,
-) -> std::io::Result<()> {
-    let source = shown_source(&report.source, environment);
-    let place = format!("  {} level, from {source}", report.level);
-    out.line(&[(Tone::Strong, &report.name), (Tone::Dim, &place)])?;
-    if update.is_empty() {
-        return out.line(&[(Tone::Dim, "  up to date")]);
-    }
-    if report.permissions.is_empty() {
-        out.line(&[(Tone::Good, "  what its hooks may do stays the same")])?;
-    } else {
-        out.line(&[(Tone::Warn, "  what its hooks may do CHANGES:")])?;
-    }
-    for change in &report.permissions {
-        let (before, after) =
-            (tidy(change.before.as_deref().unwrap_or("")), change.after.as_deref());
-        let after = tidy(after.unwrap_or(""));
-        let what = match change {
-            PermissionChange { before: None, .. } => format!("new {}: {after}", change.what),
-            PermissionChange { after: None, .. } => {
-                format!("no {} any more, was: {before}", change.what)
-            }
-            _ => format!("{}: {before} → {after}", change.what),
-        };
-        out.line(&[(Tone::Strong, &format!("    {}  ", change.hook)), (Tone::Warn, &what)])?;
-    }
-    for (file, difference) in report.files.iter().zip(&update.files) {
-        let path = shown(&difference.path, &environment.places);
-        out.line(&[
-            (Tone::Strong, &format!("  {path}")),
-            (Tone::Dim, &format!("  {}", file.change)),
-        ])?;
-        for line in file.diff.iter().flat_map(|diff| diff.lines()) {
-            let tone = match line.as_bytes().first() {
-                Some(b'-') => Tone::Bad,
-                Some(b'+') => Tone::Good,
-                _ => Tone::Dim,
-            };
-            let line = printable(&line.replace('\t', "    "));
-            out.line(&[(tone, &format!("    {line}"))])?;
-        }
-    }
-    let conflicts = [
-        ("changed here", &update.changed_here, "--theirs replaces it and keeps a copy"),
-        ("not from this pack", &update.foreign, "move or rename it"),
-    ];
-    for (why, paths, hint) in conflicts.into_iter().filter(|(_, paths, _)| !paths.is_empty()) {
-        for path in paths {
-            let path = shown(path, &environment.places);
-            out.line(&[(Tone::Bad, &format!("  {why}: ")), (Tone::Plain, &path)])?;
-        }
-        out.hint(hint)?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use anyhook_model::report::{BrokenPlace, VerifyReport};
 use clap::Args;
 
 use super::CommandResult;
-use crate::environment::Environment;
+use crate::environment::{Environment, terminal_width};
 use crate::error::CommandError;
 use crate::progress::ProgressBar;
 use crate::ui::{Out, Tone, counted};
@@ -44,7 +44,7 @@ pub fn run(arguments: &VerifyArgs, environment: &Environment, out: &mut Out) -> 
 fn verify(journal: &Journal) -> Result<VerifyReport, CommandError> {
     let at_fault = |error| CommandError::at(journal.folder(), error);
     let size = journal.size().map_err(at_fault)?;
-    let mut progress = ProgressBar::new("verifying", size);
+    let mut progress = ProgressBar::new("verifying", size, terminal_width);
     journal.verify(&mut |done| progress.at(done)).map_err(at_fault)
 }
 

@@ -1,6 +1,5 @@
 //! The hint and the exit code for errors of a workflow.
 
-use anyhook_hosts::in_search_order;
 use anyhook_workflow::error::{
     FileError, FileKind, NotReviewable, Unreadable, UnusableDefinition, WorkflowError,
 };
@@ -50,8 +49,7 @@ fn is_about_input(error: &WorkflowError) -> bool {
 fn message(error: &WorkflowError) -> String {
     match error {
         WorkflowError::NoCommand(agent) => format!(
-            "no command is set to start `{agent}`, and none of {} is on the PATH",
-            in_search_order().map(|agent| agent.program).join(", ")
+            "no command is set to start `{agent}`, and no agent that anyhook can start is on the PATH"
         ),
         other => other.to_string(),
     }

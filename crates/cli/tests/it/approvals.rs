@@ -32,6 +32,7 @@ const LOOSENING: &[&str] = &[
     "agent attach 7k2m",
     "agent send 7k2m y",
     "agent send 7k2m y --force",
+    "agent thaw 7k2m",
     "pipeline resume 7k2m",
     "pipeline run own",
     "workflow run --with true",

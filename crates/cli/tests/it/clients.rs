@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhook_testkit::needs::{self, MachineNeed};
-use anyhook_testkit::{TestEnv, npm, require, run};
+use anyhook_testkit::{TestEnv, npm, require, run, write};
+
+use serde_json::Value;
 
 use crate::environment;
 
@@ -39,6 +41,43 @@ fn python() {
     // No bytecode beside the sources, and every warning is an error.
     let arguments = ["-B", "-W", "error", "-m", "unittest"];
     must_run(&environment, "python3", &arguments, &clients().join("python"));
+}
+
+/// Other programs read our findings: they are valid by the schema of the standard.
+#[test]
+fn sarif() {
+    let schema = match npm::sarif_schema() {
+        Ok(file) => std::fs::read_to_string(file).unwrap(),
+        Err(error) => return needs::skip("the schema of SARIF", &error.to_string()),
+    };
+    let mut schema: Value = serde_json::from_str(&schema).unwrap();
+    // Its expression for languages has a bracket too many; we name none.
+    for owner in ["run", "toolComponent"] {
+        let language = schema["definitions"][owner]["properties"]["language"].as_object_mut();
+        language.unwrap().remove("pattern").unwrap();
+    }
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let environment = environment();
+    let hook = |name: &str, matter: &str| {
+        let folder = environment.project().join("hooks").join(name);
+        write(&folder.join("HOOK.md"), format!("---\n{matter}\n---\n"), 0o644);
+        folder
+    };
+    let broken = "name: guärd\ndescription: Guards\ntrigger: befor_tool\nmatcher: {pattern: '('}";
+    for (name, matter) in
+        [("guärd", broken), ("empty", ""), ("no-script", "name: x\ntrigger: stop")]
+    {
+        hook(name, matter);
+    }
+    let ran = environment.run(&["check", "--format", "sarif", "hooks"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let log = ran.json();
+    assert!(log["runs"][0]["results"].as_array().unwrap().len() > 2, "{log:#}");
+    let errors: Vec<String> = schema
+        .iter_errors(&log)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{log:#}");
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn hosts_asks_an_agent_for_its_version() {
     let environment = environment();
     let bin = environment.home().join("bin");
     anyhook_testkit::write(&bin.join("claude"), "#!/bin/sh\necho '9.8.7 (Claude Code)'\n", 0o755);
-    let mut command = environment.command(&["hosts", "--json"]);
+    let mut command = environment.command(&["hosts", "claude", "--json"]);
     command.env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
     let hosts = anyhook_testkit::run(command, b"").json();
     assert_eq!(hosts[0]["version"], "9.8.7");
@@ -309,4 +309,99 @@ fn a_permission_of_opencode_is_decided_by_hooks_and_told_to_others() {
     headless["headless"] = true.into();
     let ran = hook(&environment, "opencode", &headless);
     assert_eq!(ran.stdout, "", "nobody asks there: it is only told");
+}
+
+/// Grok also runs the hooks in Claude Code's settings. Where it has an entry of its own, the other
+/// call is dropped; where it has none, that call is the only one.
+#[test]
+fn a_call_through_another_agents_entry_is_handled_once() {
+    let environment = environment();
+    let matter = "trigger: before_tool\nmatcher: {tool: Shell, pattern: '^touch forbidden'}";
+    environment.user_hook("guard", matter, "echo no >&2; exit 2");
+    let payload = |session: &str| {
+        serde_json::json!({
+            "hookEventName": "pre_tool_use", "hook_event_name": "PreToolUse",
+            "session_id": session, "cwd": environment.project(),
+            "tool_name": "run_terminal_command", "tool_use_id": "1",
+            "tool_input": {"command": "touch forbidden", "description": "x"},
+        })
+    };
+    let call = |entry: &str, session: &str, variable: bool| {
+        let mut command = environment.command(&["hook", entry]);
+        if variable {
+            command.env("GROK_HOOK_EVENT", "pre_tool_use");
+        }
+        let answer = anyhook_testkit::run(command, payload(session).to_string().as_bytes());
+        assert_eq!(answer.code, 0, "{answer:?}");
+        answer.stdout.contains("\"deny\"")
+    };
+    assert!(call("claude-code", "one", true), "there is no other entry");
+    let installed = environment.run(&["install", "grok"]);
+    assert_eq!(installed.code, 0, "{installed:?}");
+    assert!(call("claude-code", "one", true), "its own entry has not called in this session");
+    assert!(call("grok", "one", true), "its own entry");
+    assert!(!call("claude-code", "one", true), "the same again");
+    assert!(call("claude-code", "two", true), "another session");
+    let told: Vec<_> = environment
+        .journal()
+        .iter()
+        .map(|record| (record["event"].clone(), record["foreign_entry"]["run_by"].clone()))
+        .collect();
+    let expected = [
+        ("before_tool", Some("grok")),
+        ("before_tool", Some("grok")),
+        ("before_tool", None),
+        ("double_call", Some("grok")),
+        ("before_tool", Some("grok")),
+    ];
+    assert_eq!(told, expected.map(|(event, by)| (event.into(), by.into())));
+    // A variable alone proves nothing: a project may set it.
+    let claudes = serde_json::json!({
+        "hook_event_name": "PreToolUse", "session_id": "one", "cwd": environment.project(),
+        "tool_name": "Bash", "tool_use_id": "2", "tool_input": {"command": "touch forbidden"},
+    });
+    let mut command = environment.command(&["hook", "claude-code"]);
+    command.env("GROK_HOOK_EVENT", "pre_tool_use");
+    let answer = anyhook_testkit::run(command, claudes.to_string().as_bytes());
+    assert!(answer.stdout.contains("\"permissionDecision\": \"deny\""), "{answer:?}");
+    let uninstalled = environment.run(&["uninstall", "grok"]);
+    assert_eq!(uninstalled.code, 0, "{uninstalled:?}");
+    assert!(call("claude-code", "one", true), "its own entry is gone");
+}
+
+/// A package among an agent's plugins and entries in its settings: no hook runs twice.
+#[test]
+fn a_call_from_a_plugin_is_dropped_where_the_settings_call_too() {
+    let environment = environment();
+    let matter = "trigger: before_tool\nmatcher: {tool: Shell, pattern: forbidden}";
+    environment.user_hook("guard", matter, "echo not here >&2; exit 2");
+    let payload = serde_json::json!({
+        "session_id": "s", "cwd": environment.project(), "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": {"command": "touch forbidden"}, "tool_use_id": "t",
+    });
+    let call = |options: &[&str]| {
+        let arguments = [&["hook", "claude-code"], options].concat();
+        environment.run_with_input(&arguments, payload.to_string())
+    };
+    let last = || environment.journal().pop().unwrap();
+    let entry = serde_json::json!({"of": "plugin", "run_by": "claude-code"});
+
+    let alone = call(&["--plugin", "--tool-event"]);
+    assert!(alone.stdout.contains("not here"), "{alone:?}");
+    assert_eq!((&last()["event"], &last()["foreign_entry"]), (&"before_tool".into(), &entry));
+
+    let installed = environment.run(&["install", "claude-code"]);
+    assert_eq!(installed.code, 0, "{installed:?}");
+    let not_yet = call(&["--plugin"]);
+    assert!(not_yet.stdout.contains("not here"), "the settings have not called: {not_yet:?}");
+    let own = call(&[]);
+    assert!(own.stdout.contains("not here"), "{own:?}");
+    assert_eq!(last()["foreign_entry"], Value::Null);
+
+    let dropped = call(&["--plugin"]);
+    assert!(dropped.code == 0 && !dropped.stdout.contains("not here"), "{dropped:?}");
+    assert_eq!((&last()["event"], &last()["foreign_entry"]), (&"double_call".into(), &entry));
+    let id = last()["id"].as_str().unwrap().to_owned();
+    let shown = environment.run(&["log", "show", &id]).stdout;
+    assert!(shown.contains("in a plugin of claude-code"), "{shown}");
 }

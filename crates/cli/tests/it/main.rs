@@ -31,17 +31,19 @@ fn guarded() -> TestEnv {
     environment
 }
 
-mod agents;
 mod attacks;
 mod bad_input;
 mod clients;
 #[macro_use]
 mod commands;
+mod action;
 mod agent_directives;
 mod approvals;
 mod daemon;
 mod docs;
+mod example_agent;
 mod hosts;
+mod import;
 mod in_process;
 mod mcp;
 mod namespace;

@@ -10,6 +10,7 @@ use anyhook_model::{BusEvent, EventKind, Record, Resolution};
 use jiff::SignedDuration;
 
 use super::Core;
+use super::ran_calls::{asked_of, is_uninstallation};
 use crate::{failpoints, gate_watcher};
 
 /// The name under which the journal keeps what the daemon has not read.
@@ -75,8 +76,10 @@ impl Core {
         let before = follower.position().cloned();
         let mut batch = Vec::new();
         let mut has_workflow = false;
+        let mut asked = Vec::new();
         let more = follower.read_some(PORTION, &mut |record| {
             has_workflow = has_workflow || gate_watcher::is_about_workflow(&record);
+            asked.extend(asked_of(&record));
             batch.extend(self.hear(&record));
         })?;
         if follower.position() == before.as_ref() {
@@ -89,6 +92,8 @@ impl Core {
             // The follower is dropped: what it has read is read again from the stored position.
             return Ok(false);
         }
+        // What could not be stored is read again.
+        self.calls.ask(&asked);
         if has_workflow {
             self.runner.ask_at_gates();
         }
@@ -115,7 +120,8 @@ impl Core {
     fn hear(&self, record: &Record) -> impl Iterator<Item = EntryKind> + use<> {
         let alarms = bus_event::alarms_of(record).map(BusEvent::AlarmRaised);
         let alarms = alarms.map(|event| EntryKind::Happened(Box::new(event)));
-        self.hear_agent(record).into_iter().chain(alarms)
+        let uninstalled = is_uninstallation(record).then_some(EntryKind::Uninstalled);
+        self.hear_agent(record).into_iter().chain(alarms).chain(uninstalled)
     }
 
     fn hear_agent(&self, record: &Record) -> Option<EntryKind> {

@@ -59,6 +59,7 @@ impl Core {
             Request::PipelineLog { id, after } => self.pipeline_log(&id, after),
             Request::Session { agent } => self.session(&agent),
             Request::Send(send) => return self.send(*send, answer),
+            Request::Thaw { agent, by } => self.thaw(&agent, by),
             Request::Kill { agent, by: _ } => return self.kill(&agent, answer),
             // The server handles these.
             Request::Stop | Request::Follow { .. } => Response::Done,
@@ -124,6 +125,8 @@ impl Core {
             about: agent.about.clone(),
             process: agent.process.clone(),
             log: agent.log.clone(),
+            unguarded: agent.unguarded,
+            frozen: agent.frozen.is_some() && !agent.state.is_over(),
             decision: self.state.inquiries.open_about(id).next().map(|open| open.id.clone()),
             pipeline: self.state.pipelines.of_agent(id).map(|found| found.plan.id.clone()),
             daemon_down: None,
@@ -175,6 +178,7 @@ impl Core {
             }
             Request::ResumePipeline(request) => ("pipeline resume", request.id.clone()),
             Request::Send(send) => ("agent send", send.agent.clone()),
+            Request::Thaw { agent, .. } => ("agent thaw", agent.clone()),
             _ => return None,
         };
         let process = process?;

@@ -21,10 +21,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use anyhook_engine::Engine;
 use anyhook_engine::settings::NotifySettings;
+use anyhook_engine::{Engine, Places};
 use anyhook_flow::{DaemonState, EntryKind, JobId, NoticeName};
-use anyhook_model::{ProcessName, Record, RecordId};
+use anyhook_model::{BusEvent, ProcessName, Record, RecordId};
 use tokio::sync::mpsc;
 
 use crate::core::CoreMessage;
@@ -46,6 +46,8 @@ pub struct RunnerContext {
     pub notify: NotifySettings,
     /// Where notices are claimed.
     pub claims: PathBuf,
+    /// Where things are.
+    pub places: Places,
     /// Writes the journal.
     pub engine: Engine,
     /// The queue of messages to the loop.
@@ -104,6 +106,7 @@ impl Runner {
     pub fn drain(&mut self, state: &DaemonState, is_behind: bool) -> DrainResult {
         let mut drained = DrainResult::default();
         self.write_journal_lines(state);
+        self.write_unasked_calls(state);
         if !is_behind {
             drained.failed = self.instructions.update(state).err();
             self.start_jobs(state, &mut drained);
@@ -136,6 +139,11 @@ impl Runner {
         match entry {
             EntryKind::NoticeLaunched(name) => drop(self.under_way.notices.remove(name)),
             EntryKind::Journaled(id) => drop(self.under_way.journal_lines.remove(id)),
+            EntryKind::Happened(event) => {
+                if let BusEvent::AlarmRaised(report) = event.as_ref() {
+                    self.under_way.journal_lines.remove(&report.record);
+                }
+            }
             EntryKind::Job { pipeline, job, result } if !result.goes_on() => {
                 let id = JobId { pipeline: pipeline.clone(), number: *job };
                 self.under_way.jobs.remove(&id);
@@ -195,7 +203,7 @@ impl Runner {
 pub enum OutboxFailure {
     /// A notice could not be handed to its process.
     Notice(NoticeName),
-    /// A decision could not be written to the journal.
+    /// A decision or an alarm could not be written to the journal.
     JournalLine(RecordId),
 }
 

@@ -10,8 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhook_hosts::log::{Activity, LogObservation, LogState};
-use anyhook_hosts::log_database::LogDatabase;
+use anyhook_hosts::log::{Activity, BegunCall, ExecutedCall, LogObservation, LogState};
+use anyhook_hosts::log_database::{LogDatabase, PartCall};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -25,6 +25,12 @@ const SESSIONS: u32 = 1_000;
 
 /// How many messages of a session are read in a turn.
 const MESSAGES: u32 = 200;
+
+/// How many parts are read for calls in a turn.
+const PARTS: u32 = 500;
+
+/// How many parts with calls that are not over are read again; the oldest are dropped first.
+const OPEN_PARTS: usize = 64;
 
 /// How long after a change it is read once more.
 const FOLLOW_UP: Duration = Duration::from_millis(200);
@@ -52,6 +58,17 @@ pub(super) struct Database {
     read: Option<Instant>,
     /// How often in a row it could not be read.
     failures: u32,
+    /// Which parts were read for calls.
+    calls: PartReader,
+}
+
+/// Reads the parts of all sessions' messages for calls, each until its call is over.
+#[derive(Debug, Default)]
+struct PartReader {
+    /// The last part that was read; `None` until it is known where to begin.
+    last: Option<String>,
+    /// Parts up to there whose calls are not over, oldest first.
+    open: Vec<String>,
 }
 
 /// The times and lengths of the files.
@@ -102,6 +119,21 @@ impl Database {
         positions: &mut LogPositions,
     ) -> Self {
         let file = FileId::of(status);
+        let known = positions.take(&path.to_string_lossy(), None);
+        let known = known.filter(|position| position.file == file);
+        let is_new = status
+            .created()
+            .ok()
+            .is_some_and(|born| Timestamp::try_from(born).is_ok_and(|born| born >= since));
+        let calls = match known {
+            Some(position) => PartReader {
+                last: position.row.map(|row| row.id),
+                open: position.state.begun.into_iter().map(|open| open.id).collect(),
+            },
+            // All of its calls are news.
+            None if is_new => PartReader { last: Some(String::new()), open: Vec::new() },
+            None => PartReader::default(),
+        };
         let restored = positions.take_sessions(&path.to_string_lossy()).into_iter();
         let sessions = restored.filter(|position| position.file == file).filter_map(|position| {
             let LogPosition { session, row, state, doing, .. } = position;
@@ -120,6 +152,7 @@ impl Database {
             due: Some(Instant::now()),
             read: None,
             failures: 0,
+            calls,
         }
     }
 
@@ -155,6 +188,7 @@ impl Database {
             self.file = FileId::of(&status);
             self.sessions.clear();
             self.times.clear();
+            self.calls = PartReader { last: Some(String::new()), open: Vec::new() };
         }
         self.mark = None;
         match self.read_all(outlet) {
@@ -176,13 +210,14 @@ impl Database {
     /// Reads all sessions that may have changed; returns whether there is more.
     fn read_all(&mut self, outlet: &EventOutlet) -> Result<bool, Halt> {
         let Some(connection) = open(&self.path, self.queries.tables)? else { return Ok(false) };
+        let has_more_parts = self.read_calls(&connection, outlet)?;
         let (changed, times) = self.changed(&connection)?;
         let at_work = self.sessions.iter().filter(|(_, session)| !session.is_at_rest());
         let mut due: Vec<String> = at_work.map(|(id, _)| id.clone()).collect();
         due.extend(changed);
         due.sort_unstable();
         due.dedup();
-        let mut has_more = false;
+        let mut has_more = has_more_parts;
         for id in due {
             has_more |= self.read_session(&connection, &id, outlet)?;
         }
@@ -265,6 +300,62 @@ impl Database {
         Ok(count == MESSAGES as usize)
     }
 
+    /// Reports the calls that ended since the last turn; returns whether there are more.
+    fn read_calls(&mut self, connection: &Connection, outlet: &EventOutlet) -> Result<bool, Halt> {
+        let Some(last) = self.calls.last.clone() else {
+            // What was done before the database was watched is not news.
+            let mut newest = connection.prepare(self.queries.newest_part)?;
+            let id: Option<String> = newest.query_row([], |row| row.get(0)).optional()?;
+            self.calls.last = Some(id.unwrap_or_default());
+            return Ok(false);
+        };
+        let mut parts = Vec::new();
+        let mut one = connection.prepare(self.queries.part)?;
+        for id in std::mem::take(&mut self.calls.open) {
+            parts.extend(one.query_row((id, LONGEST), DatabasePart::read).optional()?);
+        }
+        let mut after = connection.prepare(self.queries.parts_after)?;
+        let new = after.query_map((last, LONGEST, PARTS), DatabasePart::read)?;
+        let new: Vec<DatabasePart> = new.collect::<Result<_, _>>()?;
+        let has_more = new.len() == PARTS as usize;
+        if let Some(newest) = new.last() {
+            self.calls.last = Some(newest.id.clone());
+        }
+        parts.extend(new);
+        for part in parts {
+            match (self.queries.call_of_part)(&part.data) {
+                PartCall::Nothing => {}
+                PartCall::Open => {
+                    if self.calls.open.len() >= OPEN_PARTS {
+                        self.calls.open.remove(0);
+                    }
+                    self.calls.open.push(part.id);
+                }
+                PartCall::Executed(call) => {
+                    let mut state = LogState::default();
+                    state.began = part.began;
+                    state.begun = self.calls.open.iter().map(|id| BegunCall::open(id)).collect();
+                    let position = LogPosition {
+                        path: self.path.to_string_lossy().into_owned(),
+                        session: None,
+                        file: self.file,
+                        head: super::position::FileHead::default(),
+                        offset: 0,
+                        row: self.calls.last.clone().map(|id| DatabaseRow { id, time: 0 }),
+                        state,
+                        doing: None,
+                        read: Timestamp::now(),
+                        since: self.since,
+                    };
+                    let call = ExecutedCall { session: Some(part.session), ..*call };
+                    let folder = part.folder.as_deref();
+                    outlet.tell_calls(self.host, vec![call], folder, position)?;
+                }
+            }
+        }
+        Ok(has_more)
+    }
+
     /// Forgets sessions at rest if there are too many; one that becomes active is found again.
     fn forget(&mut self) {
         let kept = SESSIONS as usize;
@@ -276,6 +367,31 @@ impl Database {
         times.sort_unstable();
         let oldest = times[times.len() - kept];
         self.sessions.retain(|_, session| !session.is_at_rest() || time(session) >= oldest);
+    }
+}
+
+/// A part of a message.
+#[derive(Debug)]
+struct DatabasePart {
+    id: String,
+    /// The session that hooks are told.
+    session: String,
+    folder: Option<String>,
+    data: String,
+    /// When the session began.
+    began: Option<Timestamp>,
+}
+
+impl DatabasePart {
+    fn read(row: &rusqlite::Row<'_>) -> Result<Self, rusqlite::Error> {
+        let began: Option<i64> = row.get(4)?;
+        Ok(Self {
+            id: row.get(0)?,
+            session: row.get(1)?,
+            folder: row.get(2)?,
+            data: row.get(3)?,
+            began: began.and_then(|began| Timestamp::from_millisecond(began).ok()),
+        })
     }
 }
 

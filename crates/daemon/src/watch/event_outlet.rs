@@ -4,10 +4,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::time::Duration;
 
-use anyhook_hosts::log::{Activity, LogObservation};
+use anyhook_engine::call_of;
+use anyhook_engine::redact::without_secrets;
+use anyhook_flow::ran_calls::RanCall;
+use anyhook_hosts::log::{Activity, ExecutedCall, LogObservation};
 use anyhook_model::agent::agent_id;
 use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport};
-use anyhook_model::{BusEvent, StateSource};
+use anyhook_model::{BusEvent, Caller, Host, StateSource};
+use jiff::Timestamp;
+use serde_json::Value;
 
 use super::LogUpdate;
 use super::locations::WatchedHost;
@@ -42,7 +47,26 @@ impl EventOutlet {
         position: LogPosition,
     ) -> Result<(), ReceiverGone> {
         let Some(report) = report(host, says, &position) else { return Ok(()) };
-        let mut watched = LogUpdate { report, position };
+        self.send(LogUpdate { report: Some(report), calls: Vec::new(), position })
+    }
+
+    /// Reports executed calls, with the position after them.
+    pub fn tell_calls(
+        &self,
+        host: WatchedHost,
+        calls: Vec<ExecutedCall>,
+        folder: Option<&str>,
+        position: LogPosition,
+    ) -> Result<(), ReceiverGone> {
+        let ran = |call| ran_call(host, call, folder, &position);
+        let calls: Vec<RanCall> = calls.into_iter().filter_map(ran).collect();
+        if calls.is_empty() {
+            return Ok(());
+        }
+        self.send(LogUpdate { report: None, calls, position })
+    }
+
+    fn send(&self, mut watched: LogUpdate) -> Result<(), ReceiverGone> {
         loop {
             watched = match self.out.try_send(watched) {
                 Ok(()) => return Ok(()),
@@ -54,6 +78,45 @@ impl EventOutlet {
             }
         }
     }
+}
+
+/// Returns a call with all that is known about it; a call that nothing identifies cannot be joined
+/// with anything.
+fn ran_call(
+    host: WatchedHost,
+    call: ExecutedCall,
+    folder: Option<&str>,
+    position: &LogPosition,
+) -> Option<RanCall> {
+    let state = &position.state;
+    let session = call.session.or_else(|| state.session.clone())?;
+    let work_dir = state.work_dir.clone().or_else(|| folder.map(str::to_owned));
+    let (call_id, own_id) = match &call.payload {
+        None => (call.id?, None),
+        // Hooks are told no id: the call is known by its tool and input, and this execution of it by
+        // the log's own id.
+        Some(payload) => (digest_of(host, payload)?, Some(call.id?)),
+    };
+    Some(RanCall {
+        host: host.0.id().to_owned(),
+        agent: agent_id(host.0.id(), &session),
+        session,
+        call: call_id,
+        own_id,
+        tool: call.tool,
+        about: call.about.map(without_secrets),
+        at: call.at,
+        work_dir,
+        began: state.began,
+        copied_from: call.copied_from,
+    })
+}
+
+/// Returns what identifies a call for hooks, given what they received before it.
+fn digest_of(host: WatchedHost, payload: &Value) -> Option<String> {
+    let caller = Caller::new("", Timestamp::UNIX_EPOCH);
+    let events = host.0.protocol.decode(payload.to_string().as_bytes(), &caller).ok()?;
+    call_of(events.first()?)
 }
 
 fn report(host: WatchedHost, says: LogObservation, position: &LogPosition) -> Option<BusEvent> {

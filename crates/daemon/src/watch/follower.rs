@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::{Instant, SystemTime};
 
+use anyhook_hosts::log::LogRoots;
 use anyhook_hosts::log_database::LogDatabase;
 use jiff::{SignedDuration, Timestamp};
 
+use super::agent_homes::AgentHomes;
 use super::database::Database;
 use super::event_outlet::{EventOutlet, ReceiverGone};
 use super::fs_notifier::FsNotifier;
@@ -27,6 +29,8 @@ const LAG: SignedDuration = SignedDuration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) struct Follower {
+    homes: LogRoots,
+    agents: AgentHomes,
     places: Vec<WatchedFolder>,
     options: WatchOptions,
     bell: Arc<WakeSignal>,
@@ -43,7 +47,6 @@ pub(super) struct Follower {
     holding: BTreeSet<PathBuf>,
     /// When logs were first watched, across restarts.
     since: Timestamp,
-    is_first_look: bool,
 }
 
 impl Follower {
@@ -56,6 +59,8 @@ impl Follower {
     ) -> Self {
         let since = positions.since().unwrap_or_else(Timestamp::now);
         Self {
+            homes: places.homes,
+            agents: AgentHomes::default(),
             places: places.places,
             notices: options.is_told.then(|| FsNotifier::new(Arc::clone(&bell))).flatten(),
             outlet: EventOutlet::new(out, Arc::clone(&bell)),
@@ -68,7 +73,6 @@ impl Follower {
             queued: BTreeSet::new(),
             holding: BTreeSet::new(),
             since,
-            is_first_look: true,
         }
     }
 
@@ -98,6 +102,9 @@ impl Follower {
 
     /// Searches all places for logs that are new, changed or gone.
     fn look(&mut self) {
+        if self.options.finds_homes {
+            self.find_homes();
+        }
         let mut folders = HashMap::new();
         let mut logs = BTreeSet::new();
         if let Some(notices) = &mut self.notices {
@@ -115,6 +122,7 @@ impl Follower {
                 self.see(&place, &path, &status);
                 logs.insert(path);
             }
+            self.places[number].is_new = false;
         }
         if let Some(notices) = &mut self.notices {
             notices.end_look(&folders);
@@ -122,7 +130,17 @@ impl Follower {
         self.tails.retain(|path, _| logs.contains(path));
         self.databases.retain(|path, _| logs.contains(path));
         self.holding.retain(|path| logs.contains(path));
-        self.is_first_look = false;
+    }
+
+    /// Adds the places of agents that keep their logs elsewhere.
+    fn find_homes(&mut self) {
+        for (agent, homes) in self.agents.look(&self.homes) {
+            for place in WatchedFolder::of_agent(agent, &homes) {
+                if !self.places.iter().any(|known| known.place == place.place) {
+                    self.places.push(place);
+                }
+            }
+        }
     }
 
     /// Records the current metadata of a log.
@@ -138,7 +156,7 @@ impl Follower {
             return;
         }
         let Some(name) = path.to_str() else { return };
-        let beginning = if self.is_first_look { self.beginning(status) } else { TailStart::Start };
+        let beginning = if place.is_new { self.beginning(status) } else { TailStart::Start };
         let mut tail = Tail::new(place.agent, path.to_path_buf(), status, beginning, self.since);
         if let Some(position) = self.positions.take(name, None) {
             tail.restore(&position);

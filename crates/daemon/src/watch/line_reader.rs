@@ -16,6 +16,10 @@ const CHUNK: usize = 64 * 1024;
 /// How many bytes are read at most for a file's first line.
 const FIRST_LINE: usize = 1024 * 1024;
 
+/// Takes what a line says, or the calls in the state that it reports as executed.
+pub(super) type TakeLine<'a> =
+    dyn FnMut(&mut LineReader, Option<LogObservation>) -> Result<(), ReceiverGone> + 'a;
+
 /// The position in a file that is being read.
 #[derive(Debug)]
 pub(super) struct LineReader {
@@ -51,14 +55,14 @@ impl From<ReceiverGone> for ReadHalt {
 
 impl LineReader {
     /// Begins with the first line.
-    pub fn from_start(host: WatchedHost, name: &str, id: FileId) -> Self {
-        let state = host.0.begin_log(name);
+    pub fn from_start(host: WatchedHost, path: &str, id: FileId) -> Self {
+        let state = host.0.begin_log(path);
         Self { id, head: FileHead::default(), offset: 0, scanned: 0, is_cut: false, state }
     }
 
     /// Begins with the last lines; the first one still identifies the log's session.
-    pub fn from_end(host: WatchedHost, name: &str, id: FileId, file: &File, offset: u64) -> Self {
-        let mut reading = Self::from_start(host, name, id);
+    pub fn from_end(host: WatchedHost, path: &str, id: FileId, file: &File, offset: u64) -> Self {
+        let mut reading = Self::from_start(host, path, id);
         let mut start = vec![0; FIRST_LINE];
         let got = read_up_to(file, &mut start, 0);
         if let Some(end) = start[..got].iter().position(|byte| *byte == b'\n')
@@ -67,6 +71,7 @@ impl LineReader {
             host.0.read_log_line(&mut reading.state, line);
             reading.state.in_turn = None;
             reading.state.waits.clear();
+            reading.state.begun.clear();
         }
         (reading.offset, reading.scanned, reading.is_cut) = (offset, offset, true);
         reading
@@ -108,7 +113,7 @@ impl LineReader {
         file: &File,
         length: u64,
         mut budget: usize,
-        take: &mut dyn FnMut(&Self, LogObservation) -> Result<(), ReceiverGone>,
+        take: &mut TakeLine<'_>,
     ) -> Result<bool, ReadHalt> {
         let mut chunk = vec![0; CHUNK];
         while self.scanned < length {
@@ -137,7 +142,7 @@ impl LineReader {
                 self.offset = from + start as u64;
                 // If it stops, the rest of the chunk is read once more.
                 self.scanned = self.offset;
-                if let Some(says) = says {
+                if says.is_some() || self.state.has_executed() {
                     take(self, says)?;
                 }
             }

@@ -14,17 +14,15 @@ const MAX_NAMES: usize = 200_000;
 /// The locations of all hosts' logs.
 #[derive(Clone, Debug, Default)]
 pub struct WatchPlaces {
+    pub(super) homes: LogRoots,
     pub(super) places: Vec<WatchedFolder>,
 }
 
 impl WatchPlaces {
     /// Returns the places of every host, for a user's home and variables.
     pub fn of(homes: &LogRoots) -> Self {
-        let places = AGENTS.into_iter().flat_map(|agent| {
-            let places = agent.log_places(homes).into_iter();
-            places.map(move |place| WatchedFolder { agent: WatchedHost(agent), place })
-        });
-        Self { places: places.collect() }
+        let places = AGENTS.into_iter().flat_map(|agent| WatchedFolder::of_agent(agent, homes));
+        Self { homes: homes.clone(), places: places.collect() }
     }
 }
 
@@ -43,6 +41,8 @@ impl std::fmt::Debug for WatchedHost {
 pub(super) struct WatchedFolder {
     pub agent: WatchedHost,
     pub place: LogLocation,
+    /// Whether it was not searched yet.
+    pub is_new: bool,
 }
 
 /// What a path means for a place.
@@ -65,6 +65,15 @@ pub(super) struct FoundLogs {
 }
 
 impl WatchedFolder {
+    /// Returns the places of an agent, for a home and variables.
+    pub fn of_agent(
+        agent: &'static HostSpec,
+        homes: &LogRoots,
+    ) -> impl Iterator<Item = Self> + use<> {
+        let places = agent.log_places(homes).into_iter();
+        places.map(move |place| Self { agent: WatchedHost(agent), place, is_new: true })
+    }
+
     /// Returns what a path means here.
     pub fn meaning(&self, path: &Path) -> PathMeaning {
         let Ok(inner) = path.strip_prefix(&self.place.folder) else {

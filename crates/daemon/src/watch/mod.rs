@@ -7,6 +7,7 @@
 //! a log comes with the position after it: a receiver that stores the two together misses nothing
 //! after a restart and gets nothing twice.
 
+mod agent_homes;
 mod database;
 mod event_outlet;
 mod follower;
@@ -25,6 +26,7 @@ use std::sync::mpsc::SyncSender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use anyhook_flow::ran_calls::RanCall;
 use anyhook_model::BusEvent;
 
 use follower::Follower;
@@ -33,11 +35,13 @@ use wake_signal::WakeSignal;
 pub use locations::WatchPlaces;
 pub use position::{LogPosition, LogPositions};
 
-/// A report from a log.
+/// What a line of a log says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogUpdate {
-    /// What the agent does.
-    pub report: BusEvent,
+    /// What the agent does, if the line says so.
+    pub report: Option<BusEvent>,
+    /// The calls that it has executed, if the line says so.
+    pub calls: Vec<RanCall>,
     /// The position after it.
     pub position: LogPosition,
 }
@@ -55,6 +59,8 @@ pub struct WatchOptions {
     pub quiet: Duration,
     /// The shortest interval between two reads of a database.
     pub pause: Duration,
+    /// Whether running agents are asked where they keep their logs.
+    pub finds_homes: bool,
 }
 
 impl Default for WatchOptions {
@@ -65,6 +71,7 @@ impl Default for WatchOptions {
             often: Duration::from_secs(1),
             quiet: Duration::from_secs(5),
             pause: Duration::from_millis(200),
+            finds_homes: true,
         }
     }
 }

@@ -7,8 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhook_hosts::log::{Activity, LogObservation};
-use jiff::Timestamp;
+use anyhook_hosts::log::{Activity, ExecutedCall, LogObservation};
+use jiff::{SignedDuration, Timestamp};
 use rustix::fs::OFlags;
 
 use super::event_outlet::{EventOutlet, ReceiverGone};
@@ -21,6 +21,9 @@ pub(super) const TURN: usize = 1024 * 1024;
 
 /// How many bytes of the end of an old file are read.
 const END: u64 = 256 * 1024;
+
+/// A call that ended this long before its file was created was copied into it.
+const COPIED: SignedDuration = SignedDuration::from_secs(2);
 
 /// How to read a file that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,8 +128,16 @@ impl Tail {
             return Ok(TailTurn::Done);
         }
         let Some(mut reading) = self.reading_of(&file, &status) else { return Ok(TailTurn::Done) };
+        let born = status.created().ok().and_then(|born| Timestamp::try_from(born).ok());
         let result = reading.read_on(self.host, &file, status.len(), TURN, &mut |reading, says| {
-            self.take(reading, says, outlet, quiet)
+            let calls = reading.state.take_executed();
+            if !calls.is_empty() && !self.is_past {
+                self.tell_calls(reading, calls, born, outlet)?;
+            }
+            match says {
+                Some(says) => self.take(reading, says, outlet, quiet),
+                None => Ok(()),
+            }
         });
         self.reading = Some(reading);
         match result {
@@ -151,15 +162,15 @@ impl Tail {
             self.was_unsure = false;
             self.beginning = TailStart::Start;
         }
-        let name = self.path.file_name()?.to_str()?;
+        let path = self.path.to_str()?;
         let mut reading = match self.beginning {
-            TailStart::Start => LineReader::from_start(self.host, name, id),
+            TailStart::Start => LineReader::from_start(self.host, path, id),
             TailStart::Later => return None,
             TailStart::End => {
                 self.is_past = true;
                 match length.checked_sub(END) {
-                    None | Some(0) => LineReader::from_start(self.host, name, id),
-                    Some(offset) => LineReader::from_end(self.host, name, id, file, offset),
+                    None | Some(0) => LineReader::from_start(self.host, path, id),
+                    Some(offset) => LineReader::from_end(self.host, path, id, file, offset),
                 }
             }
         };
@@ -181,18 +192,7 @@ impl Tail {
             return Ok(());
         }
         let now = Timestamp::now();
-        let position = LogPosition {
-            path: self.path.to_string_lossy().into_owned(),
-            session: None,
-            file: reading.id,
-            head: reading.head,
-            offset: reading.offset,
-            row: None,
-            state: reading.state.clone(),
-            doing: Some(says.doing.clone()),
-            read: now,
-            since: self.since,
-        };
+        let position = self.position(reading, Some(says.doing.clone()), now);
         if self.is_past || !says.is_certain {
             // If it was written long ago, there is no need to wait.
             let age = says.at.map_or(Duration::ZERO, |at| {
@@ -205,6 +205,41 @@ impl Tail {
         self.doing = Some(says.doing.clone());
         self.was_unsure = false;
         outlet.tell(self.host, says, position)
+    }
+
+    fn position(
+        &self,
+        reading: &LineReader,
+        doing: Option<Activity>,
+        now: Timestamp,
+    ) -> LogPosition {
+        LogPosition {
+            path: self.path.to_string_lossy().into_owned(),
+            session: None,
+            file: reading.id,
+            head: reading.head,
+            offset: reading.offset,
+            row: None,
+            state: reading.state.clone(),
+            doing,
+            read: now,
+            since: self.since,
+        }
+    }
+
+    /// Reports executed calls. Those that ended before the file was created were copied from another
+    /// one; `born` is when that was.
+    fn tell_calls(
+        &self,
+        reading: &LineReader,
+        mut calls: Vec<ExecutedCall>,
+        born: Option<Timestamp>,
+        outlet: &EventOutlet,
+    ) -> Result<(), ReceiverGone> {
+        let is_copied = |at: Timestamp| born.is_some_and(|born| born.duration_since(at) > COPIED);
+        calls.retain(|call| !call.at.is_some_and(is_copied));
+        let position = self.position(reading, self.doing.clone(), Timestamp::now());
+        outlet.tell_calls(self.host, calls, None, position)
     }
 
     /// Called when everything was read: of what was written before the log was watched, only the

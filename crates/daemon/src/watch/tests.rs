@@ -77,6 +77,8 @@ struct Scene {
     watcher: Option<Watcher>,
     out: Option<Receiver<LogUpdate>>,
     told: BTreeMap<String, Vec<String>>,
+    /// The executed calls.
+    calls: Vec<RanCall>,
     positions: LogPositions,
     barriers: usize,
 }
@@ -88,6 +90,7 @@ impl Scene {
             pause: Duration::from_millis(1),
             // The system's notifications must be enough.
             seldom: Duration::from_secs(3600),
+            finds_homes: false,
             ..WatchOptions::default()
         };
         Self {
@@ -96,6 +99,7 @@ impl Scene {
             watcher: None,
             out: None,
             told: BTreeMap::new(),
+            calls: Vec::new(),
             positions: LogPositions::default(),
             barriers: 0,
         }
@@ -150,13 +154,21 @@ impl Scene {
 
     /// Receives the next report.
     fn next(&mut self, until: Instant) -> Option<LogUpdate> {
-        let left = until.saturating_duration_since(Instant::now());
-        let watched = self.out.as_ref().unwrap().recv_timeout(left).ok()?;
-        let report = watched.report.report().unwrap();
+        let watched = loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let watched = self.out.as_ref().unwrap().recv_timeout(left).ok()?;
+            if watched.report.is_some() {
+                break watched;
+            }
+            self.calls.extend(watched.calls);
+            self.positions.note(watched.position);
+        };
+        let event = watched.report.as_ref().unwrap();
+        let report = event.report().unwrap();
         assert_eq!(report.source, StateSource::Log);
         assert_eq!(report.agent, format!("{}:{}", report.host.as_ref()?, report.session.as_ref()?));
         assert!(Path::new(report.log.as_ref()?).starts_with(self.home.path()));
-        let word = match &watched.report {
+        let word = match event {
             BusEvent::AgentPrompt(prompt) => format!("prompt({})", prompt.prompt_type.name()),
             BusEvent::AgentFailed(failed) => format!("failed({})", failed.kind.name()),
             other => other.type_name().trim_start_matches("agent:").to_owned(),
@@ -243,13 +255,13 @@ fn a_report_tells_all_there_is() {
     scene.append(place(host, log, session), recorded(host, log));
     let told: Vec<LogUpdate> =
         (0..2).map(|_| scene.next(Instant::now() + LIMIT).unwrap()).collect();
-    let report = told[0].report.report().unwrap();
+    let report = told[0].report.as_ref().unwrap().report().unwrap();
     assert_eq!(report.agent, format!("codex:{session}"));
     assert_eq!(report.work_dir.as_deref(), Some("/home/user/project"));
     assert_eq!(report.at, Some("2026-11-16T02:56:09.699Z".parse().unwrap()));
     let path = scene.path(place(host, log, session));
     assert_eq!(report.log.as_deref(), path.to_str());
-    let BusEvent::AgentFailed(failed) = &told[1].report else { panic!("{told:#?}") };
+    let Some(BusEvent::AgentFailed(failed)) = &told[1].report else { panic!("{told:#?}") };
     assert!(failed.message.as_ref().unwrap().contains("401 Unauthorized"), "{failed:?}");
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use anyhook_model::hook::keys::{self, KeyWord, NumberRange};
 use anyhook_model::hook::{EnvAccess, limits, replaces_code};
 use anyhook_model::host::{HOST_IDS, host_ids};
-use anyhook_model::{EventKind, FailMode, HookTrigger, Mode, StdoutUse};
+use anyhook_model::{EventKind, FailMode, HookTrigger, Mode, StdinForm, StdoutUse};
 use unicode_normalization::UnicodeNormalization;
 
 use super::rescue::tool_calls;
@@ -234,6 +234,10 @@ impl DefinitionReader<'_> {
         }
         if let Some(word) = self.word("mode", words_of(keys::MODE), "assuming `enforce`") {
             self.read.definition.mode = if word == "shadow" { Mode::Shadow } else { Mode::Enforce };
+        }
+        if let Some(word) = self.word("stdin", words_of(keys::STDIN), "assuming `event`") {
+            self.read.definition.stdin =
+                if word == "native" { StdinForm::Native } else { StdinForm::Event };
         }
         if let Some(word) = self.word("stdout", words_of(keys::STDOUT), "assuming `log`") {
             self.read.definition.stdout =

@@ -42,7 +42,7 @@ fn names_of_tools_are_noted() {
         said("Bash", ""),
         found(
             Severity::Note,
-            "`Bash` is Claude Code and Codex's name for `Shell`",
+            "`Bash` is the name of `Shell` in Amp, Claude Code, Codex, Copilot CLI, Junie, Kimi Code and Letta Code",
             "write `Shell`; both match the tool in every agent"
         )
     );

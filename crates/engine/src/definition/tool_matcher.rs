@@ -226,7 +226,8 @@ impl DefinitionReader<'_> {
                     }
                     (whose, _) => {
                         let whose = whose.unwrap_or_default();
-                        let message = format!("`{name}` is {whose}'s name for `{}`", known.name);
+                        let message =
+                            format!("`{name}` is the name of `{}` in {whose}", known.name);
                         (
                             Severity::Note,
                             message,

@@ -4,6 +4,7 @@ use std::io;
 
 use anyhook_model::json::{any_leaf, to_spaced};
 use anyhook_model::{Event, EventKind, Record, RecordId, Verdict};
+use serde::Serialize;
 
 use super::Engine;
 use crate::digest::{hex, sha256};
@@ -14,6 +15,23 @@ use crate::summary::LONG;
 
 /// Inputs up to this size get a digest next to their call's id.
 const DIGEST_LIMIT: usize = LONG;
+
+/// Returns what identifies a tool call in a record: the host's id for it, otherwise a digest of the
+/// tool and its input.
+pub fn call_of(event: &Event) -> Option<String> {
+    CallId::of(event).call
+}
+
+/// Returns the digest of a call after hooks changed its input.
+pub fn changed_call_of(record: &Record) -> Option<String> {
+    let (tool, input) = (record.tool.as_ref()?, record.verdict.input.as_ref()?);
+    Some(digest(tool, input))
+}
+
+fn digest(tool: &str, input: &(impl Serialize + ?Sized)) -> String {
+    let text = format!("{tool}\n{}", to_spaced(input));
+    format!("{DIGEST}{}", hex(&sha256(text.as_bytes())[..16]))
+}
 
 /// What identifies a tool call.
 #[derive(Clone, Debug, Default)]
@@ -33,10 +51,7 @@ impl CallId {
             size += leaf.len();
             size > DIGEST_LIMIT
         });
-        let digest = || {
-            let text = format!("{}\n{}", tool.name, to_spaced(&tool.input));
-            format!("{DIGEST}{}", hex(&sha256(text.as_bytes())[..16]))
-        };
+        let digest = || digest(&tool.name, &tool.input);
         match &tool.use_id {
             Some(id) => Self { call: Some(id.clone()), digest: (!is_large).then(digest) },
             None => Self { call: Some(digest()), digest: None },

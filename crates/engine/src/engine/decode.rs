@@ -35,6 +35,21 @@ impl Engine {
         {
             return Ok(DecodedPayload { events: vec![event], partial: Some(partial) });
         }
-        Ok(DecodedPayload { events: host.decode(payload, caller)?, partial: None })
+        Ok(DecodedPayload { events: decode_all(host, payload, caller)?, partial: None })
     }
+}
+
+/// Decodes a payload in full.
+pub(super) fn decode_all(
+    host: &dyn Host,
+    payload: &[u8],
+    caller: &Caller,
+) -> Result<Vec<Event>, DecodeError> {
+    let mut events = host.decode(payload, caller)?;
+    if caller.foreign_entry.is_some() {
+        for event in &mut events {
+            event.foreign_entry.clone_from(&caller.foreign_entry);
+        }
+    }
+    Ok(events)
 }

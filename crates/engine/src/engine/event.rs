@@ -13,7 +13,7 @@ use super::raise_alarms::can_tell;
 use super::{Engine, EventHooks};
 use crate::agent_directives;
 use crate::discover::InstalledHooks;
-use crate::dispatch::{Dispatch, DispatchStep, FinishedDispatch, RunResult};
+use crate::dispatch::{AgentPayload, Dispatch, DispatchStep, FinishedDispatch, RunResult};
 use crate::plan::DispatchPlan;
 use crate::settings::DispatchSettings;
 
@@ -31,6 +31,8 @@ pub(super) struct IncomingEvent<'caller> {
     pub(super) part: PayloadPart,
     /// The id the agent was given by the program that started it.
     pub(super) agent_id: Option<&'caller str>,
+    /// The payload it came in.
+    pub(super) payload: AgentPayload<'caller>,
     /// What was found out while decoding it.
     pub(super) partial: Option<Partial>,
     /// The settings, as far as they were read for the same payload.
@@ -61,11 +63,12 @@ impl Engine {
         // Where it is not certain what is called, every guard is needed.
         let by_index = self.by_index && event.doubt.is_none();
         let can_tell = can_tell(host, &event.kind);
-        let agent_id = incoming.agent_id;
+        let (agent_id, payload) = (incoming.agent_id, incoming.payload);
         let opened = self.open_one(&mut event, incoming, by_index, can_tell);
         let plan = DispatchPlan::new(&opened.hooks.installed, &event);
         let left = || deadline.map(|deadline| deadline.saturating_sub(opened.began.elapsed()));
-        let mut finished = Dispatch::new(host, plan, event).drive(|step| match step {
+        let dispatch = Dispatch::new(host, plan, event).with_payload(payload);
+        let mut finished = dispatch.drive(|step| match step {
             DispatchStep::Run(due) => self.run(due, left(), &[]),
             DispatchStep::Detach(due) => self.detach(due, &opened),
             DispatchStep::Done => RunResult::not_started("already finished"),

@@ -12,7 +12,8 @@
 //! └─ build, journal     record.rs      what the journal gets
 //! ```
 //!
-//! What cannot be dispatched is refused (`refuse.rs`). A driver of its own, as the SDK has, calls
+//! What cannot be dispatched is refused (`refuse.rs`), and what an agent calls twice is handled once
+//! (`foreign_entry.rs`). A driver of its own, as the SDK has, calls
 //! [`Engine::open`] and [`Engine::close`] and drives [`crate::dispatch::Dispatch`] between them.
 
 mod ask;
@@ -21,6 +22,7 @@ mod decode;
 mod event;
 mod explain;
 mod find_hooks;
+mod foreign_entry;
 mod open_close;
 mod partial_decode;
 mod payload;
@@ -44,6 +46,7 @@ use crate::run::ProcessRunner;
 use crate::run::interruption::IsIgnored;
 use crate::run::process::random_bits;
 
+pub use call_id::{call_of, changed_call_of};
 pub use explain::explain;
 pub use find_hooks::EventHooks;
 pub use open_close::{DispatchedEvent, OpenedEvent};

@@ -18,6 +18,7 @@ use super::record::{self, Exchange};
 use super::session_effects::remember;
 use super::stop_cap::cap_stop;
 use super::{Engine, EventHooks, new_id, now};
+use crate::canary;
 use crate::dispatch::FinishedDispatch;
 use crate::failure_streak;
 use crate::process_name;
@@ -81,6 +82,8 @@ pub(super) struct ClosedEvent {
     pub(super) alarms: Vec<Alarm>,
     /// The denial that the host ignored.
     pub(super) denied_by: Option<RecordId>,
+    /// Whether it is a canary of ours.
+    pub(super) canary: bool,
     pub(super) took: Duration,
     pub(super) settings: DispatchSettings,
 }
@@ -94,6 +97,7 @@ impl ClosedEvent {
             process: None,
             alarms: Vec::new(),
             denied_by: None,
+            canary: false,
             took: Duration::ZERO,
             settings: DispatchSettings::default(),
         }
@@ -157,7 +161,7 @@ impl Engine {
         can_tell: bool,
     ) -> OpenedEvent {
         let (began, at) = (Instant::now(), now());
-        let IncomingEvent { part, agent_id, partial, settings } = incoming;
+        let IncomingEvent { part, agent_id, partial, settings, payload: _ } = incoming;
         let session = self.session(event);
         let mut trouble = None;
         let mut counted = Object::new();
@@ -226,8 +230,11 @@ impl Engine {
         if let Some(error) = trouble {
             finished.verdict.warnings.push(format!("cannot save session state: {error}"));
         }
+        let state = self.places.state.as_deref();
+        let canary = state.is_some_and(|state| canary::is_one(state, &finished));
         let took = began.elapsed();
-        let mut closed = ClosedEvent { alarms, took, settings, ..ClosedEvent::of(facts, finished) };
+        let mut closed =
+            ClosedEvent { alarms, canary, took, settings, ..ClosedEvent::of(facts, finished) };
         self.raise_alarms(host, session.as_ref(), &mut closed, part);
         closed.process = self.agent_process(host, closed.event(), part);
         closed

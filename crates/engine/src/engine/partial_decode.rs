@@ -15,7 +15,7 @@ use anyhook_model::{Caller, Event, EventKind, Host, ToolCall, tools};
 use serde_json::Value;
 
 use super::Engine;
-use super::decode::Partial;
+use super::decode::{Partial, decode_all};
 use crate::matcher::CallTexts;
 use crate::path_forms;
 use crate::plan::{DispatchPlan, NotRunnable, PlannedStep};
@@ -41,7 +41,7 @@ impl Engine {
             return None;
         }
         let [mut event] =
-            <[Event; 1]>::try_from(host.decode(text.as_bytes(), caller).ok()?).ok()?;
+            <[Event; 1]>::try_from(decode_all(host, text.as_bytes(), caller).ok()?).ok()?;
         drop(text);
         // A person may be asked about a permission, and would have to see all of it.
         let is_plain = matches!(

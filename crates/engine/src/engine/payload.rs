@@ -11,6 +11,7 @@ use super::decode::DecodedPayload;
 use super::event::{IncomingEvent, PayloadPart};
 use super::open_close::ClosedEvent;
 use super::record::{Exchange, told};
+use crate::dispatch::AgentPayload;
 use crate::settings::DispatchSettings;
 
 impl Engine {
@@ -41,9 +42,14 @@ impl Engine {
         if let (Some(tell), Some(event)) = (self.tell_kind, first) {
             tell(&event.kind);
         }
+        if let Some(event) = first
+            && let Some(reply) = self.drop_double(host, event, caller)
+        {
+            return reply;
+        }
         let is_one_call = decoded.events.iter().filter(|event| event.tool.is_some()).count() > 1;
         let (mut verdict, mut closed) =
-            self.dispatch_all(host, decoded, caller, left, &mut settings);
+            self.dispatch_all(host, decoded, &payload, caller, left, &mut settings);
         if is_one_call && verdict.effect == Some(Effect::Allow) && !all_allowed(&closed) {
             // Allowed is only what every hook was asked about: one file of a patch does not allow
             // the rest.
@@ -80,15 +86,22 @@ impl Engine {
         &self,
         host: &dyn Host,
         decoded: DecodedPayload,
+        payload: &[u8],
         caller: &Caller,
         left: impl Fn() -> Option<Duration>,
         settings: &mut DispatchSettings,
     ) -> (Verdict, Vec<ClosedEvent>) {
         let DecodedPayload { events, mut partial } = decoded;
         let mut verdict = Verdict::default();
-        let mut closed = Vec::with_capacity(events.len());
+        let mut closed: Vec<ClosedEvent> = Vec::with_capacity(events.len());
+        // The hooks that ran; needed only if there is a further event.
+        let mut ran: Vec<String> = Vec::new();
+        let last = events.len().saturating_sub(1);
         for (index, event) in events.into_iter().enumerate() {
-            let part = if index == 0 { PayloadPart::First } else { PayloadPart::Further };
+            let (part, payload) = match index {
+                0 => (PayloadPart::First, AgentPayload::Of(payload)),
+                _ => (PayloadPart::Further, AgentPayload::Further { payload, ran: &ran }),
+            };
             let only_told = part == PayloadPart::Further
                 && matches!(
                     event.kind,
@@ -97,6 +110,7 @@ impl Engine {
             let incoming = IncomingEvent {
                 part,
                 agent_id: caller.agent_id.as_deref(),
+                payload,
                 partial: partial.take(),
                 settings: mem::take(settings),
             };
@@ -110,6 +124,9 @@ impl Engine {
                 verdict.id.clone_from(&own.id);
             }
             verdict.join(own);
+            if index < last {
+                ran.extend(one.finished.runs.iter().map(|run| run.folder.clone()));
+            }
             closed.push(one);
             if verdict.is_block() {
                 break;

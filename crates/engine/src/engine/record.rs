@@ -33,7 +33,8 @@ pub(super) struct Exchange {
 ///
 /// Every field is named here, so that a new one has to say where it comes from.
 pub(super) fn build(closed: ClosedEvent, exchange: Exchange) -> (Record, Event) {
-    let ClosedEvent { facts, finished, process, alarms, denied_by, took, settings: _ } = closed;
+    let ClosedEvent { facts, finished, process, alarms, denied_by, canary, took, settings: _ } =
+        closed;
     let FinishedDispatch { verdict, event, runs, skipped, more_skipped, other_events } = finished;
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let record = Record {
@@ -48,6 +49,7 @@ pub(super) fn build(closed: ClosedEvent, exchange: Exchange) -> (Record, Event) 
         session: event.session.clone(),
         agent: event.agent.clone(),
         agent_id: facts.agent_id,
+        foreign_entry: event.foreign_entry.clone(),
         process,
         work_dir: text(&event.work_dir),
         project_dir: event.project_dir.as_deref().map(text),
@@ -67,6 +69,7 @@ pub(super) fn build(closed: ClosedEvent, exchange: Exchange) -> (Record, Event) 
         reply: exchange.reply,
         denied_by,
         alarms,
+        canary,
         // The journal cuts long texts and removes secrets when it writes the line.
         long: Vec::new(),
         redacted: Vec::new(),

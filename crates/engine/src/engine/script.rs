@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhook_model::RunOutcome;
 use anyhook_model::json::shorten;
+use anyhook_model::{RunOutcome, StdinForm};
 
 use super::{Engine, OpenedEvent};
 use crate::dispatch::{DueHook, RunResult};
@@ -15,6 +15,9 @@ use crate::run::{ProcessCommand, ProcessRunner, detached};
 
 /// A longer value would keep a script from starting at all.
 const VARIABLE_LIMIT: usize = 4 * 1024;
+
+/// The variable in which most agents name the project.
+const PROJECT_VARIABLE: &str = "CLAUDE_PROJECT_DIR";
 
 /// A hook's process, ready to be started.
 #[derive(Debug)]
@@ -34,7 +37,7 @@ impl PreparedScript {
 impl Engine {
     /// Builds the command of a hook whose turn has come.
     fn command(&self, due: &DueHook<'_>, more: &[(OsString, OsString)]) -> Option<ProcessCommand> {
-        let DueHook { hook, event, spelling } = due;
+        let DueHook { hook, event, spelling, .. } = due;
         let entry = hook.entry.as_ref()?;
         let root = hook.root.as_deref().or(event.project_dir.as_deref());
         let work_dir = nearest_existing(root.unwrap_or(&event.work_dir));
@@ -55,7 +58,10 @@ impl Engine {
         if let Some(binary) = self.binary() {
             set("ANYHOOK_BIN", binary.into());
         }
-        set("CLAUDE_PROJECT_DIR", work_dir.clone().into());
+        // A hook that reads the agent's own payload finds its files as the agent says, too.
+        if hook.definition.stdin != StdinForm::Native || !inherits.passes_on(PROJECT_VARIABLE) {
+            set(PROJECT_VARIABLE, work_dir.clone().into());
+        }
         if let Some(tool) = &event.tool {
             set("ANYHOOK_TOOL", text(&tool.name));
         }
@@ -86,7 +92,8 @@ impl Engine {
         if limit.is_zero() {
             return Err(RunResult::not_started("the caller's deadline has passed"));
         }
-        Ok(PreparedScript { command, input: due.input(), limit })
+        let input = due.input().map_err(RunResult::not_started)?;
+        Ok(PreparedScript { command, input, limit })
     }
 
     pub(super) fn run(
@@ -118,9 +125,13 @@ impl Engine {
         let Some(command) = self.command(due, &[]) else {
             return RunResult::not_started("no script to run");
         };
+        let input = match due.input() {
+            Ok(input) => input,
+            Err(why) => return RunResult::not_started(why),
+        };
         let job = detached::DetachedJob {
             command,
-            input: due.input(),
+            input,
             limit_ms: due.hook.definition.timeout_ms,
             stdout: due.hook.definition.stdout,
             state: self.places.state.clone().map(PathBuf::into_os_string),

@@ -23,7 +23,11 @@ impl Engine {
     /// Returns the session of an event, if it names one and there is a place to remember it.
     pub(super) fn session(&self, event: &Event) -> Option<Session> {
         let state = self.places.state.as_deref()?;
-        event.session.as_deref().map(|id| Session::new(state, &event.host, id))
+        let id = event.session.as_deref()?;
+        Some(match &event.foreign_entry {
+            None => Session::new(state, &event.host, id),
+            Some(entry) => Session::of_foreign_entry(state, entry, id),
+        })
     }
 
     /// Compares the hooks of an event with those its session began with.

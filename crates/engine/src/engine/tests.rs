@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhook_model::{
-    ApprovalRequest, Caller, DecodeError, Event, Host, OpenFormat, Record, Reply, Resolution,
-    Verdict,
+    ApprovalRequest, Caller, DecodeError, Event, ForeignEntry, Host, OpenFormat, Record, Reply,
+    Resolution, Verdict,
 };
 use serde_json::json;
 
@@ -109,4 +109,121 @@ fn a_record_tells_what_came_in_and_what_was_answered() {
     assert!(record.call_digest.is_some());
     assert_eq!(record.agent_id.as_deref(), Some("mine"));
     assert_eq!(record.verdict.id.as_ref(), Some(&record.id));
+}
+
+/// A world with a hook that denies everything, in which an agent `grok` runs an entry of `claude`.
+struct SharedEntry {
+    world: tempfile::TempDir,
+    settings: PathBuf,
+}
+
+impl SharedEntry {
+    fn new() -> Self {
+        let world = tempfile::tempdir().unwrap();
+        let hook = world.path().join("agents/hooks/denies");
+        fs::create_dir_all(&hook).unwrap();
+        let definition =
+            "---\nname: denies\ndescription: d\ntrigger: before_tool\ndecision: deny\n---\n";
+        fs::write(hook.join("HOOK.md"), definition).unwrap();
+        let settings = world.path().join("grok.json");
+        Self { world, settings }
+    }
+
+    fn install(&self, place: &str) {
+        let text = "{\"command\": \"/bin/anyhook hook agent-hooks --deadline-ms 5 --tool-event\"}";
+        fs::write(&self.settings, text).unwrap();
+        let installed = self.world.path().join("state/installed");
+        fs::create_dir_all(&installed).unwrap();
+        let record = json!({"v": 1, "files": {self.settings.to_str().unwrap(): {"after": text}}});
+        fs::write(installed.join(format!("agent-hooks-{place}.json")), record.to_string()).unwrap();
+    }
+
+    /// Calls through an entry: the agent's own, or the foreign one. Returns whether it was denied.
+    fn call(&self, is_foreign: bool) -> bool {
+        let payload = json!({
+            "event_type": "before_tool", "session_id": "s", "tool_name": "Shell",
+            "tool_input": {"command": "ls"}, "tool_use_id": "t",
+        });
+        let mut caller = Caller::new(self.world.path(), jiff::Timestamp::UNIX_EPOCH);
+        let entry = ForeignEntry { of: "claude-code".into(), run_by: OpenFormat.id().into() };
+        caller.foreign_entry = is_foreign.then(|| Box::new(entry));
+        let engine = Engine::new(places(self.world.path()));
+        let reply = engine.dispatch(&OpenFormat, payload.to_string(), &caller, None);
+        assert!(reply.blocks || reply.exit_code == 0, "{reply:?}");
+        reply.blocks
+    }
+
+    fn events(&self) -> Vec<(String, bool)> {
+        let mut records = Vec::new();
+        let journal = Journal::new(&self.world.path().join("state"));
+        journal.reader().read_on(&mut |record| records.push(record)).unwrap();
+        records.iter().map(|it| (it.event.to_string(), it.foreign_entry.is_some())).collect()
+    }
+}
+
+#[test]
+fn a_call_through_a_foreign_entry_is_handled_where_it_is_the_only_one() {
+    let shared = SharedEntry::new();
+    assert!(shared.call(true), "the agent has no entry of its own");
+    shared.install("user");
+    assert!(shared.call(true), "its entry has not called in this session");
+    let handled = ("before_tool".to_owned(), true);
+    assert_eq!(shared.events(), [handled.clone(), handled]);
+}
+
+#[test]
+fn a_call_through_a_foreign_entry_is_dropped_where_it_is_the_second() {
+    for is_project in [false, true] {
+        let shared = SharedEntry::new();
+        let project = shared.world.path().to_string_lossy().replace('/', "%");
+        shared.install(if is_project { &project } else { "user" });
+        assert!(shared.call(false), "its own entry");
+        assert!(!shared.call(true), "the same again");
+        let own = ("before_tool".to_owned(), false);
+        assert_eq!(shared.events(), [own, ("double_call".to_owned(), true)]);
+        // Edited, and the entry is still there.
+        let text = fs::read_to_string(&shared.settings).unwrap();
+        fs::write(&shared.settings, text.replace('{', "{ \"more\": 1, ")).unwrap();
+        assert!(!shared.call(true));
+        fs::write(&shared.settings, text.replace(" --tool-event", "")).unwrap();
+        assert!(shared.call(true), "the entry of tool calls was removed by hand");
+        fs::write(&shared.settings, "{}").unwrap();
+        assert!(shared.call(true), "the entry was removed by hand");
+        fs::remove_file(&shared.settings).unwrap();
+        assert!(shared.call(true), "the settings were removed");
+    }
+}
+
+#[test]
+fn an_entry_in_the_settings_of_another_project_is_no_proof() {
+    let shared = SharedEntry::new();
+    shared.install("%home%ann%project");
+    assert!(shared.call(false) && shared.call(true));
+}
+
+/// An installation may have written several files: that one is unchanged says nothing of the entry.
+#[test]
+fn another_file_of_the_installation_is_no_proof() {
+    let shared = SharedEntry::new();
+    shared.install("user");
+    let other = shared.world.path().join("config.toml");
+    fs::write(&other, "hooks = true").unwrap();
+    let record = shared.world.path().join("state/installed/agent-hooks-user.json");
+    let text = fs::read_to_string(&record).unwrap();
+    let mut read: serde_json::Value = serde_json::from_str(&text).unwrap();
+    read["files"][other.to_str().unwrap()] = json!({"after": "hooks = true"});
+    fs::write(&record, read.to_string()).unwrap();
+    assert!(shared.call(false) && !shared.call(true));
+    fs::remove_file(&shared.settings).unwrap();
+    assert!(shared.call(true));
+}
+
+#[test]
+fn an_entry_of_an_agent_with_a_similar_name_is_no_proof() {
+    let shared = SharedEntry::new();
+    shared.install("user");
+    let installed = shared.world.path().join("state/installed");
+    let of = |name: &str| installed.join(name);
+    fs::rename(of("agent-hooks-user.json"), of("agent-hooks-next-user.json")).unwrap();
+    assert!(shared.call(false) && shared.call(true));
 }

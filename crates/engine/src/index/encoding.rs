@@ -31,7 +31,8 @@ const MAGIC: &[u8; 8] = b"anyhook\0";
 /// - 2: built with trust by repository, and with replacement agreed to separately.
 /// - 3: tool names match in any case, with the canonical names of those that agents have.
 /// - 4: conditions of matchers, and whether a hook may change the input.
-const VERSION: u32 = 4;
+/// - 5: what a hook reads on standard input.
+const VERSION: u32 = 5;
 /// Where the head begins.
 const HEAD: usize = 24;
 

@@ -154,7 +154,7 @@ fn becomes(installed: &InstalledHooks, event: &Event) -> Becomes {
         }
     }
     // In what order they are named says nothing.
-    left_out.sort_by(|one, other| (&one.hook, &one.folder).cmp(&(&other.hook, &other.folder)));
+    left_out.sort_by_cached_key(|one| format!("{one:?}"));
     (run, left_out, others)
 }
 

@@ -64,6 +64,11 @@ impl Inherits {
         env::vars_os().filter(|(name, _)| self.has(name)).collect()
     }
 
+    /// Returns whether our environment has this variable, and a process inherits it.
+    pub fn passes_on(&self, name: &str) -> bool {
+        self.has(OsStr::new(name)) && env::var_os(name).is_some_and(|value| !value.is_empty())
+    }
+
     /// Returns whether a process inherits this variable.
     pub fn has(&self, name: &OsStr) -> bool {
         let bytes = name.as_bytes();

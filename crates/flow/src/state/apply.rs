@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 
 use anyhook_model::bus::{AlarmReport, SignalKind};
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{AgentState, ApprovalRequest, BusEvent, Resolution, StateSource};
+use anyhook_model::{
+    AgentState, AlarmKind, ApprovalRequest, BusEvent, ProcessName, Resolution, StateSource,
+};
 use jiff::Timestamp;
 
 use super::{DaemonState, EntryKind, StateEffects};
 use crate::agents::{Applied, DropReason};
 use crate::approval_requests::{OPEN_AT_ONCE, escalation};
 use crate::outbox::{NoticeName, notice_of_agent};
+use crate::ran_calls::UnaskedCall;
 
 /// Maximum number of alarms that wait for their notices.
 pub(super) const ALARMS_AT_ONCE: usize = 100;
@@ -40,6 +43,13 @@ impl EntryApplication<'_> {
                 }
                 logs.insert(file.clone(), position.clone());
             }
+            EntryKind::CallRan(call, record) => {
+                self.state.ran_calls.suspect(call, record, self.at);
+            }
+            EntryKind::CallAsked(key) => self.state.ran_calls.acquit(key),
+            EntryKind::RanUnasked { key, frozen } => self.ran_unasked(key, frozen.as_ref()),
+            EntryKind::Uninstalled => self.state.agents.unhook(),
+            EntryKind::Thawed { agent, .. } => self.state.agents.set_frozen(agent, None),
             EntryKind::NoticeLaunched(name) => self.state.outbox.notice_launched(name),
             EntryKind::Journaled(id) => drop(self.state.outbox.journal_lines.remove(id)),
             _ => self.drive_pipeline(what),
@@ -75,7 +85,29 @@ impl EntryApplication<'_> {
         }
     }
 
+    /// Nobody was asked about a call: the alarm goes to the journal, and from there to a person.
+    fn ran_unasked(&mut self, key: &str, frozen: Option<&ProcessName>) {
+        let Some(suspect) = self.state.ran_calls.convict(key) else { return };
+        if let Some(process) = frozen {
+            self.state.agents.set_frozen(&suspect.call.agent, Some(process.clone()));
+        }
+        let unasked = UnaskedCall { call: suspect.call, at: self.at, frozen: frozen.cloned() };
+        self.state.outbox.unasked_calls.insert(suspect.record, unasked);
+    }
+
     fn raise(&mut self, report: &AlarmReport) {
+        self.state.outbox.unasked_calls.remove(&report.record);
+        if report.alarms.iter().any(|alarm| alarm.kind == AlarmKind::RanUnasked) {
+            let (session, call) = (report.session.as_deref(), report.call.as_deref());
+            if !self.state.ran_calls.is_first_alarm(session, call, &report.record) {
+                self.drop_as("the alarm about this call is known");
+                return;
+            }
+            // The start of a session tells of earlier alarms once more, without a call.
+            if call.is_some() {
+                self.state.agents.count_unguarded(&report.agent);
+            }
+        }
         // The journal has them all; a flood of them is one message to a person, not thousands.
         if self.wanted.contains(&NoticeKind::Alarm)
             && self.state.outbox.alarms.len() < ALARMS_AT_ONCE

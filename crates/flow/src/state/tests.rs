@@ -112,6 +112,8 @@ fn alarms_wait_for_their_notice_and_a_flood_is_bounded() {
             agent: "codex:s".to_owned(),
             host: "codex".to_owned(),
             project: None,
+            session: None,
+            call: None,
             at: second(1),
             alarms: vec![Alarm::new(AlarmKind::GuardChanged, "it no longer exists")],
         };

@@ -79,11 +79,14 @@ fn agents_call_the_small_program() {
     let anyhook = stable(&environment).join("anyhook");
     let again = all(&environment, &anyhook, &["install"]);
     assert_eq!(again.stdout.matches("already installed").count(), 4, "{again:?}");
+    let proven = run_at(&environment, &anyhook, &["doctor", "--prove", "--no-run"]);
+    assert_eq!(proven.code, 0, "{proven:?}");
     let doctor = run_at(&environment, &anyhook, &["doctor"]);
     assert_eq!(doctor.code, 0, "{doctor:?}");
     assert_eq!(doctor.stdout.matches("installed in user settings").count(), 4);
     assert!(!doctor.stdout.contains("anyhook-hook"), "nothing is to be said of it: {doctor:?}");
-    let hosts = run_at(&environment, &anyhook, &["hosts", "--json"]).json();
+    let named: Vec<&str> = ["hosts", "--json"].into_iter().chain(AGENTS).collect();
+    let hosts = run_at(&environment, &anyhook, &named).json();
     assert!(hosts.as_array().unwrap().iter().all(|host| host["wired"] == true), "{hosts}");
     all(&environment, &anyhook, &["uninstall", "--verify"]);
     for agent in AGENTS {
@@ -125,7 +128,9 @@ fn what_an_earlier_version_wrote_is_put_right() {
     // The package brings both from now on, and until the next `install` all works as before.
     fs::copy(folder.join("anyhook-hook"), stable(&environment).join("anyhook-hook")).unwrap();
     let doctor = run_at(&environment, &folder.join("anyhook"), &["doctor"]);
-    assert_eq!(doctor.code, 0, "{doctor:?}");
+    // Nothing else is wrong.
+    let unproven = doctor.stdout.matches("✗ nothing was proven for it").count();
+    assert_eq!((unproven, doctor.stdout.matches('✗').count()), (4, 4), "{doctor:?}");
     let words = "but `anyhook-hook` next to it is faster: anyhook install claude-code";
     assert_eq!(doctor.stdout.matches(words).count(), 1, "{doctor:?}");
     all(&environment, &folder.join("anyhook"), &["install"]);
@@ -133,6 +138,8 @@ fn what_an_earlier_version_wrote_is_put_right() {
         assert!(whole > 0 && small == 0, "{agent}");
         assert_eq!(calls(&environment, agent), (0, whole), "{agent}: one entry for each");
     }
+    let proven = run_at(&environment, &folder.join("anyhook"), &["doctor", "--prove", "--no-run"]);
+    assert_eq!(proven.code, 0, "{proven:?}");
     let doctor = run_at(&environment, &folder.join("anyhook"), &["doctor"]);
     assert!(doctor.code == 0 && !doctor.stdout.contains("quicker"), "{doctor:?}");
     // Back to what was there before the first of the two.

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::settings::{folder, settings};
-use crate::wiring::{Obstacle, SettingsError, SettingsScope, SettingsTexts, json_hooks};
+use crate::wiring::{
+    Obstacle, SettingsError, SettingsScope, SettingsTexts, has_package_call, json_hooks,
+};
 
 /// The settings of the machine's administrator.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
@@ -91,6 +93,13 @@ pub fn obstacles(
         }
     }
     Ok(found)
+}
+
+/// Returns the hook files of plugins that are our packages, among the texts of all these files.
+pub fn packages(texts: &SettingsTexts) -> Vec<String> {
+    let plugins = texts.iter().filter(|(path, _)| path.ends_with(PLUGIN_HOOKS));
+    let ours = plugins.filter(|(path, text)| has_package_call(path, text, "claude-code"));
+    ours.map(|(path, _)| path.display().to_string()).collect()
 }
 
 /// The path of a plugin's hooks.

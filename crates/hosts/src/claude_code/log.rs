@@ -10,32 +10,39 @@ use anyhook_model::{FailureKind, Host};
 use jiff::Timestamp;
 
 use super::PROTOCOL;
-use super::transcript::entry::{TranscriptEntry, UserLine, text_of};
+use super::transcript::entry::{CallFate, TranscriptEntry, UserLine, text_of};
 use crate::log::{
-    Activity, LogFormat, LogLocation, LogObservation, LogRoots, LogState, failure_kind,
+    Activity, LogFormat, LogLocation, LogObservation, LogRoots, LogState, about, failure_kind,
 };
 
 pub(super) fn places(homes: &LogRoots) -> Vec<LogLocation> {
-    vec![LogLocation {
-        folder: homes.folder("CLAUDE_CONFIG_DIR", ".claude").join("projects"),
-        // What subagents do is in folders below.
-        names: &["*", "*.jsonl"],
-        form: LogFormat::Lines,
-    }]
+    let folder = homes.folder("CLAUDE_CONFIG_DIR", ".claude").join("projects");
+    let place = |names| LogLocation { folder: folder.clone(), names, form: LogFormat::Lines };
+    // What subagents do is in a folder of the session.
+    vec![place(&["*", "*.jsonl"]), place(&["*", "*", "subagents", "agent-*.jsonl"])]
 }
 
-pub(super) fn begin(file_name: &str) -> LogState {
-    LogState::of_session(file_name.trim_end_matches(".jsonl"))
+pub(super) fn begin(path: &str) -> LogState {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    // A subagent's lines name the session it works for.
+    if name.starts_with("agent-") {
+        return LogState::default();
+    }
+    LogState::of_session(name.trim_end_matches(".jsonl"))
 }
 
 pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservation> {
     let entry = TranscriptEntry { line: 0, fields: state.object(line)? };
-    if entry.flag("isSidechain") {
+    let is_sidechain = entry.flag("isSidechain");
+    if !is_sidechain || state.session.is_none() {
+        state.name_session(entry.text("sessionId"));
+        state.name_work_dir(entry.text("cwd"));
+    }
+    let at = entry.at();
+    calls(state, &entry, at);
+    if is_sidechain {
         return None;
     }
-    state.name_session(entry.text("sessionId"));
-    state.name_work_dir(entry.text("cwd"));
-    let at = entry.at();
     match entry.text("type")? {
         "user" => user(state, &entry, at),
         "assistant" => assistant(state, &entry, at),
@@ -46,6 +53,33 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservati
             is_over.then(|| LogObservation::certain(at, state.rest()))
         }
         _ => None,
+    }
+}
+
+/// Records the calls of a line, and how they ended.
+fn calls(state: &mut LogState, entry: &TranscriptEntry, at: Option<Timestamp>) {
+    match entry.text("type") {
+        Some("assistant") => {
+            for block in entry.blocks().filter(|block| text_of(block, "type") == Some("tool_use")) {
+                let (id, tool) = (text_of(block, "id"), text_of(block, "name"));
+                if let (Some(id), Some(tool)) = (id, tool) {
+                    state.begin_call(id, tool, block.get("input").and_then(about));
+                }
+            }
+        }
+        Some("user") => {
+            for result in entry.results() {
+                let Some(id) = text_of(result, "tool_use_id") else { continue };
+                let tool = state.begun_tool(id).unwrap_or_default();
+                match entry.fate(result, tool) {
+                    // A fork begins with the lines of the session that it continues.
+                    _ if entry.fields.contains_key("forkedFrom") => state.drop_call(id),
+                    CallFate::Done | CallFate::Failed => state.end_call(id, at),
+                    CallFate::Denied | CallFate::Refused => state.drop_call(id),
+                }
+            }
+        }
+        _ => {}
     }
 }
 

@@ -7,6 +7,7 @@ mod disabled;
 mod encode;
 mod injection;
 mod log;
+mod offline;
 mod question;
 mod settings;
 mod shell_command;
@@ -17,10 +18,13 @@ use anyhook_model::approval_request::{AgentQuestion, QuestionAnswer};
 use anyhook_model::json::Object;
 use anyhook_model::{Caller, DecodeError, Event, PromptType, Reply, ToolCall, Verdict};
 
+use crate::contract::Contract;
 use crate::launch::{self, Launch};
 use crate::log::LogReader;
 use crate::payload;
-use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Protocol, TimeLimits, WarningAudience};
+use crate::spec::{
+    self, EXIT_CODE_REFUSAL, HostSpec, Package, Protocol, TimeLimits, WarningAudience,
+};
 use crate::transcript::TranscriptReader;
 
 /// What the hook path needs.
@@ -29,6 +33,8 @@ pub static PROTOCOL: Protocol = Protocol {
     process_names: &["claude", "node", "bun"],
     project_variables: &["CLAUDE_PROJECT_DIR"],
     folder_variables: &["CLAUDE_CONFIG_DIR"],
+    hook_variables: &[],
+    also_runs_hooks_of: &[],
     tools: capabilities::TOOLS,
     capabilities: capabilities::CAPABILITIES,
     opaque_fields: decode::OPAQUE_FIELDS,
@@ -50,8 +56,8 @@ pub static SPEC: HostSpec = HostSpec {
     title: "Claude Code",
     other_names: &["claude"],
     program: "claude",
-    package: "@anthropic-ai/claude-code",
-    tried_version: "2.1.325",
+    package: Package::Npm("@anthropic-ai/claude-code"),
+    contracts: &[Contract::run("2.1.325")],
     session_variables: &["CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID"],
     special_tools: capabilities::SPECIAL_TOOLS,
     other_tools: capabilities::OTHER_TOOLS,
@@ -74,6 +80,7 @@ pub static SPEC: HostSpec = HostSpec {
         read: transcript::read,
         place: "~/.claude/projects, one .jsonl per session",
     }),
+    offline: Some(&offline::Run),
 };
 
 /// Decodes its payloads and encodes its replies.

@@ -56,6 +56,7 @@ impl spec::SettingsEditor for Settings {
     ) -> Result<WiringStatus, SettingsError> {
         let mut found = settings(scope).inspect(texts, EVENTS)?;
         found.obstacles = disabled::obstacles(scope, texts)?;
+        found.packages = disabled::packages(texts);
         Ok(found)
     }
 

@@ -7,10 +7,12 @@
 
 use anyhook_model::json::Object;
 use anyhook_model::{FailureKind, PromptType};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::log::{
-    Activity, LogFormat, LogLocation, LogObservation, LogRoots, LogState, failure_kind, text, time,
+    Activity, LogFormat, LogLocation, LogObservation, LogRoots, LogState, about, failure_kind,
+    text, time,
 };
 
 pub(super) fn places(homes: &LogRoots) -> Vec<LogLocation> {
@@ -40,8 +42,20 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservati
         if text(payload, "id") == state.session.as_deref() || state.session.is_none() {
             state.name_session(text(payload, "id"));
             state.is_subagent = is_subagent(payload);
+            state.name_hook_session(text(payload, "session_id"));
+            state.copied_from = text(payload, "forked_from_id").map(str::to_owned);
         }
         state.name_work_dir(text(payload, "cwd"));
+    }
+    let at = time(&object, "timestamp");
+    match (kind, text(payload, "type")) {
+        ("event_msg", Some("item_completed")) => {
+            if let Some(item) = payload.get("item").and_then(Value::as_object) {
+                item_completed(state, item, at);
+            }
+        }
+        ("response_item", Some(item)) => call_of_item(state, item, payload, at),
+        _ => {}
     }
     if state.is_subagent {
         return None;
@@ -57,12 +71,95 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservati
         }
         _ => return None,
     };
-    Some(LogObservation::certain(time(&object, "timestamp"), doing))
+    Some(LogObservation::certain(at, doing))
 }
 
 fn is_subagent(meta: &Object) -> bool {
     text(meta, "thread_source") == Some("subagent")
         || meta.get("source").is_some_and(|source| source.get("subagent").is_some())
+}
+
+/// Records a call of the model, or its result.
+///
+/// Hooks are asked about commands, patches and tools of MCP servers, and what is typed into a
+/// running command is a command, too. Other tools only concern the agent itself.
+fn call_of_item(state: &mut LogState, item: &str, payload: &Object, at: Option<Timestamp>) {
+    let Some(id) = text(payload, "call_id") else { return };
+    match item {
+        "function_call" | "custom_tool_call" => {
+            let tool = text(payload, "name").unwrap_or_default();
+            let arguments = payload.get("arguments").or_else(|| payload.get("input"));
+            let arguments = arguments.and_then(Value::as_str).unwrap_or_default();
+            let input: Value = serde_json::from_str(arguments).unwrap_or_else(|_| arguments.into());
+            // Keys such as Ctrl-C, and looking at what was printed since, are no commands.
+            if tool != TYPING || types_line(&input) {
+                state.begin_call(id, tool, about(&input));
+            }
+        }
+        "function_call_output" | "custom_tool_call_output" => {
+            // The text, or an object with it.
+            let output =
+                payload.get("output").map(|output| output.get("content").unwrap_or(output));
+            let output = output.and_then(Value::as_str).unwrap_or_default();
+            let has_run = match state.begun_tool(id) {
+                Some(tool) if COMMANDS.contains(&tool) => {
+                    output.starts_with("Chunk ID:") || output.starts_with("Exit code:")
+                }
+                Some(PATCH) => output.starts_with("Exit code:"),
+                // What became of other calls is only in the item that is completed.
+                _ => false,
+            };
+            if has_run { state.end_call(id, at) } else { state.drop_call(id) }
+        }
+        _ => {}
+    }
+}
+
+/// The tools that run a command or type into one.
+const COMMANDS: [&str; 5] = ["exec_command", "shell_command", "shell", "local_shell", TYPING];
+/// The tool that types into a running command.
+const TYPING: &str = "write_stdin";
+/// The tool that changes files.
+const PATCH: &str = "apply_patch";
+
+/// Returns whether what is typed into a running command is a line of text.
+fn types_line(input: &Value) -> bool {
+    let typed = input.get("chars").and_then(Value::as_str).unwrap_or_default();
+    let is_line = typed.contains(['\n', '\r']);
+    is_line && typed.chars().any(|letter| !letter.is_control() && !letter.is_whitespace())
+}
+
+/// Records what was done, as the program itself reports it: also what a script of code mode called.
+fn item_completed(state: &mut LogState, item: &Object, at: Option<Timestamp>) {
+    let (kind, Some(id)) = (text(item, "type"), text(item, "id")) else { return };
+    let status = text(item, "status");
+    let (tool, about) = match kind {
+        // What a person ran on its screen is not the model's.
+        Some("CommandExecution") if text(item, "source") == Some("user_shell") => return,
+        Some("CommandExecution") => (
+            "exec_command",
+            item.get("command").and_then(|command| {
+                let last = command.as_array()?.last()?;
+                about(last)
+            }),
+        ),
+        Some("FileChange") => (PATCH, None),
+        Some("McpToolCall") => (text(item, "tool").unwrap_or("mcp"), None),
+        _ => return,
+    };
+    if !matches!(status, Some("completed" | "failed"))
+        || (kind != Some("CommandExecution") && status != Some("completed"))
+    {
+        return;
+    }
+    if state.begun_tool(id).is_none() {
+        // Its result was read before, or a script called it.
+        if !id.starts_with("exec-") {
+            return;
+        }
+        state.begin_call(id, tool, about);
+    }
+    state.end_call(id, at);
 }
 
 fn event_says(state: &mut LogState, event: &str, payload: &Object) -> Option<Activity> {

@@ -6,17 +6,21 @@ mod dialog;
 mod encode;
 mod injection;
 mod log;
+mod offline;
 mod settings;
 mod usage;
 
 use anyhook_model::approval_request::AgentQuestion;
 use anyhook_model::{Caller, DecodeError, Event, PromptType, Reply, ToolCall, Verdict};
 
+use crate::contract::Contract;
 use crate::launch::{self, Launch};
 use crate::log::LogReader;
 use crate::payload;
 use crate::question::{self, QuestionForm};
-use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Protocol, TimeLimits, WarningAudience};
+use crate::spec::{
+    self, EXIT_CODE_REFUSAL, HostSpec, Package, Protocol, TimeLimits, WarningAudience,
+};
 
 /// What the hook path needs.
 pub static PROTOCOL: Protocol = Protocol {
@@ -24,6 +28,8 @@ pub static PROTOCOL: Protocol = Protocol {
     process_names: &["codex"],
     project_variables: &[],
     folder_variables: &["CODEX_HOME"],
+    hook_variables: &[],
+    also_runs_hooks_of: &[],
     tools: capabilities::TOOLS,
     capabilities: capabilities::CAPABILITIES,
     opaque_fields: decode::OPAQUE_FIELDS,
@@ -41,8 +47,8 @@ pub static SPEC: HostSpec = HostSpec {
     title: "Codex",
     other_names: &["codex-cli"],
     program: "codex",
-    package: "@openai/codex",
-    tried_version: "0.166.0",
+    package: Package::Npm("@openai/codex"),
+    contracts: &[Contract::run("0.166.0")],
     session_variables: &["CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_CI"],
     special_tools: &["view_image"],
     other_tools: capabilities::OTHER_TOOLS,
@@ -62,6 +68,7 @@ pub static SPEC: HostSpec = HostSpec {
         usage: Some(usage::feed),
     }),
     transcript: None,
+    offline: Some(&offline::Run),
 };
 
 /// The tool with which it asks the user.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::injection;
+use crate::agent_package;
 use crate::slash_command::{CommandFile, HostCommand};
 use crate::spec;
 use crate::wiring::codex_trust;
@@ -70,6 +71,18 @@ impl spec::SettingsEditor for Settings {
         let config = config_file(scope);
         let mut found = file.inspect(texts, EVENTS)?;
         let config_text = texts.get(&config).map(String::as_str).unwrap_or_default();
+        found.packages = codex_trust::enabled_plugins(&config, config_text)?;
+        found.packages.retain(|name| name.split('@').next() == Some(agent_package::NAME));
+        for package in &found.packages {
+            let key = format!("{package}:hooks/hooks.json:pre_tool_use:0:0");
+            let is_trusted = codex_trust::trusted_hash(&config, config_text, &key)?.is_some();
+            if found.ours.is_empty() && !is_trusted {
+                found.obstacles.push(Obstacle {
+                    what: format!("the hooks of the plugin {package} are not trusted"),
+                    way_out: "start codex and trust them: it asks, or /hooks".to_owned(),
+                });
+            }
+        }
         let own = own_config(scope);
         let own_text = texts.get(&own).map(String::as_str).unwrap_or_default();
         if let Some(feature) = codex_trust::switched_off(&own, own_text)? {

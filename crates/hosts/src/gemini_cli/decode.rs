@@ -33,13 +33,13 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         })
     })?;
     for event in &mut events {
-        mend(event);
+        correct(event);
     }
     Ok(events)
 }
 
 /// Corrects an event where the host's name for it is misleading.
-fn mend(event: &mut Event) {
+fn correct(event: &mut Event) {
     match event.kind {
         // The host checks before every model call whether to compress; only a user's request is a
         // compaction.

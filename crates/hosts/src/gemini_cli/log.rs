@@ -6,19 +6,29 @@
 //! it. An error is written only if someone sees the screen. No line contains the working folder.
 
 use anyhook_model::json::Object;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{FOLDER, HOME_VARIABLE};
 use crate::log::{
-    Activity, LogFormat, LogLocation, LogObservation, LogRoots, LogState, failure_kind, text, time,
+    Activity, ExecutedCall, LogFormat, LogLocation, LogObservation, LogRoots, LogState, about,
+    failure_kind, text, time,
 };
 
 pub(super) fn places(homes: &LogRoots) -> Vec<LogLocation> {
-    vec![LogLocation {
-        folder: homes.folder(HOME_VARIABLE, "").join(FOLDER).join("tmp"),
-        names: &["*", "chats", "session-*.jsonl"],
-        form: LogFormat::Lines,
-    }]
+    let folder = homes.folder(HOME_VARIABLE, "").join(FOLDER).join("tmp");
+    let place = |names| LogLocation { folder: folder.clone(), names, form: LogFormat::Lines };
+    // What subagents do is in a folder named after the session.
+    vec![place(&["*", "chats", "session-*.jsonl"]), place(&["*", "chats", "*", "*.jsonl"])]
+}
+
+/// Hooks are told the session that a subagent works for, which only its folder names.
+pub(super) fn begin(path: &str) -> LogState {
+    let mut state = LogState::default();
+    let mut names = path.rsplit('/').skip(1);
+    if let (Some(session), Some("chats")) = (names.next(), names.next()) {
+        state.name_hook_session(Some(session));
+    }
+    state
 }
 
 pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservation> {
@@ -28,6 +38,7 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservati
         state.is_subagent = text(&object, "kind") == Some("subagent");
         return None;
     }
+    calls(state, &object);
     if state.is_subagent {
         return None;
     }
@@ -52,6 +63,39 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservati
             state.fail(failure_kind(status(&content), &content), &content),
         )),
         _ => None,
+    }
+}
+
+/// Records the calls that a message reports as done. A message is written again whenever it changes.
+///
+/// What failed may have been refused before any hook was asked, and the log does not say which.
+fn calls(state: &mut LogState, message: &Object) {
+    let calls = message.get("toolCalls").and_then(Value::as_array).into_iter().flatten();
+    for call in calls.filter_map(Value::as_object) {
+        let (Some(id), Some(tool)) = (text(call, "id"), text(call, "name")) else { continue };
+        if text(call, "status") != Some("success") {
+            continue;
+        }
+        // Ids are only unique within a message.
+        let message_id = text(message, "id").unwrap_or_default();
+        if !state.is_first_result(&format!("{message_id} {id}")) {
+            continue;
+        }
+        let input = call.get("args").cloned().unwrap_or_default();
+        let session = state.hook_session.clone().or_else(|| state.session.clone());
+        state.executed(ExecutedCall {
+            id: Some(format!("{message_id} {id}")),
+            tool: Some(tool.to_owned()),
+            about: about(&input),
+            payload: Some(json!({
+                "hook_event_name": "BeforeTool",
+                "session_id": session,
+                "tool_name": tool,
+                "tool_input": input,
+            })),
+            at: time(call, "timestamp"),
+            ..ExecutedCall::default()
+        });
     }
 }
 

@@ -5,18 +5,22 @@ mod decode;
 mod dialog;
 mod encode;
 mod log;
+mod offline;
 mod settings;
 mod usage;
 
 use anyhook_model::approval_request::AgentQuestion;
 use anyhook_model::{Caller, DecodeError, Event, PromptType, Reply, ToolCall, Verdict};
 
+use crate::contract::Contract;
 use crate::launch::{self, Launch};
-use crate::log::{LogReader, LogState};
+use crate::log::LogReader;
 use crate::payload;
 use crate::question::{self, QuestionForm};
 use crate::reply_builder::{self, ReplyBuilder};
-use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Protocol, TimeLimits, WarningAudience};
+use crate::spec::{
+    self, EXIT_CODE_REFUSAL, HostSpec, Package, Protocol, TimeLimits, WarningAudience,
+};
 
 /// What the hook path needs.
 pub static PROTOCOL: Protocol = Protocol {
@@ -24,6 +28,8 @@ pub static PROTOCOL: Protocol = Protocol {
     process_names: &["gemini", "node", "bun"],
     project_variables: &["GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
     folder_variables: &[HOME_VARIABLE],
+    hook_variables: &[],
+    also_runs_hooks_of: &[],
     tools: capabilities::TOOLS,
     capabilities: capabilities::CAPABILITIES,
     opaque_fields: decode::OPAQUE_FIELDS,
@@ -44,8 +50,8 @@ pub static SPEC: HostSpec = HostSpec {
     title: "Gemini CLI",
     other_names: &["gemini"],
     program: "gemini",
-    package: "@google/gemini-cli",
-    tried_version: "0.61.0",
+    package: Package::Npm("@google/gemini-cli"),
+    contracts: &[Contract::run("0.61.0")],
     session_variables: &["GEMINI_CLI", "GEMINI_SESSION_ID"],
     special_tools: &[],
     other_tools: capabilities::OTHER_TOOLS,
@@ -60,11 +66,12 @@ pub static SPEC: HostSpec = HostSpec {
     dialog: Some(dialog::read),
     log: Some(LogReader {
         places: log::places,
-        begin: LogState::unnamed,
+        begin: log::begin,
         read_line: log::read_line,
         usage: Some(usage::feed),
     }),
     transcript: None,
+    offline: Some(&offline::Run),
 };
 
 /// The variable that names the home folder it should use, which contains its own folder.

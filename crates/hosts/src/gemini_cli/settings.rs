@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{FOLDER, HOME_VARIABLE};
+use crate::agent_package;
 use crate::slash_command::{CommandFile, HostCommand};
 use crate::spec;
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{
     AgentStart, HookInvocation, Injection, JsonSettings, Obstacle, SettingsEdits, SettingsError,
-    SettingsScope, SettingsTexts, Unanswered, WiringStatus, is_ours,
+    SettingsScope, SettingsTexts, Unanswered, WiringStatus, has_package_call, is_ours,
 };
 
 /// Its settings.
@@ -19,6 +20,10 @@ pub(super) struct Settings;
 impl spec::SettingsEditor for Settings {
     fn files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
         vec![settings(scope).path]
+    }
+
+    fn further_files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
+        vec![extension_hooks(scope)]
     }
 
     fn wire(
@@ -48,6 +53,12 @@ impl spec::SettingsEditor for Settings {
     ) -> Result<WiringStatus, SettingsError> {
         let file = settings(scope);
         let mut found = file.inspect(texts, EVENTS)?;
+        let extension = extension_hooks(scope);
+        if let Some(text) = texts.get(&extension)
+            && has_package_call(&extension, text, "gemini-cli")
+        {
+            found.packages.push(extension.display().to_string());
+        }
         let Some(text) = texts.get(&file.path) else { return Ok(found) };
         if json_hooks::value(&file.path, text, &["hooksConfig", "enabled"])? == Some(false.into()) {
             found.obstacles.push(Obstacle::setting("hooksConfig.enabled = false", &file.path));
@@ -104,6 +115,12 @@ const TOOL_EVENTS: &[&str] = &["BeforeTool"];
 fn settings(scope: &SettingsScope) -> JsonSettings {
     let path = folder(scope).join("settings.json");
     JsonSettings { host: "gemini-cli", path, tool_events: TOOL_EVENTS }
+}
+
+/// Returns the hooks of our extension, which belongs to the user.
+fn extension_hooks(scope: &SettingsScope) -> PathBuf {
+    let user = SettingsScope { project: None, ..scope.clone() };
+    folder(&user).join("extensions").join(agent_package::NAME).join("hooks/hooks.json")
 }
 
 /// Returns its own folder.

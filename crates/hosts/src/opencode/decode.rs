@@ -1,12 +1,12 @@
-//! Decodes what our OpenCode plugin sends into events.
+//! Decodes what our plugin for OpenCode and its forks sends into events.
 
 use anyhook_model::event::CallDoubt;
-use anyhook_model::json::{FieldRole, OpaqueField};
+use anyhook_model::json::{FieldRole, Object, OpaqueField};
 use anyhook_model::kind::are_alike;
 use anyhook_model::{Caller, DecodeError, Event, EventKind, patch_events};
 use serde_json::{Value, json};
 
-use super::capabilities::{OTHER_TOOLS, TOOLS};
+use super::flavour::Flavour;
 use super::question;
 use crate::payload::{CUT, Payload, path, repeated_id, stop_events};
 use crate::tool;
@@ -22,11 +22,16 @@ pub const OPAQUE_FIELDS: &[OpaqueField] = &[
     OpaqueField { path: &["output", "output"], role: FieldRole::Other },
 ];
 
-pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
+/// Returns whether a payload comes from a run without a screen.
+pub fn is_headless(payload: &Object) -> bool {
+    payload.get("headless").and_then(Value::as_bool) == Some(true)
+}
+
+pub fn decode(flavour: &Flavour, bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
     let mut payload = Payload::read(bytes)?;
     let hook = payload.event_name("hook")?;
     let directory = path(payload.text("directory")).unwrap_or_else(|| caller.work_dir.clone());
-    let mut event = Event::new(EventKind::Other(hook.clone()), "opencode", &directory, caller.now);
+    let mut event = Event::new(EventKind::Other(hook.clone()), flavour.id, &directory, caller.now);
     event.native_name = Some(hook.clone());
     // Outside a repository, the worktree is the root folder of the disk, which is not a project.
     event.project_dir = path(payload.text("worktree"))
@@ -40,12 +45,12 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
     }
     let is_subagent = parent.is_some();
     // No one can answer in that case: the host rejects it at once.
-    let is_headless = payload.fields.get("headless").and_then(Value::as_bool) == Some(true);
+    let is_headless = is_headless(&payload.fields);
     let hook = if HOOKS.contains(&hook.as_str()) { &hook } else { meant(&hook) };
     match hook {
         "chat.message" => prompt(&mut event, &payload),
-        "tool.execute.before" | "tool.execute.after" => call(&mut event, &payload, hook),
-        "message.part.updated" => failed_call(&mut event, &payload),
+        "tool.execute.before" | "tool.execute.after" => call(flavour, &mut event, &payload, hook),
+        "message.part.updated" => failed_call(flavour, &mut event, &payload),
         "session.created" => created(&mut event, &payload),
         "session.idle" if is_subagent => event.kind = EventKind::SubagentStop,
         "session.idle" => event.kind = EventKind::BeforeStop,
@@ -53,13 +58,13 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         "experimental.session.compacting" => event.kind = EventKind::PreCompact,
         "session.compacted" => event.kind = EventKind::PostCompact,
         "permission.asked" if is_headless => event.kind = EventKind::Notification,
-        "permission.asked" | "question.asked" => prompted(&mut event, &payload, hook),
+        "permission.asked" | "question.asked" => prompted(flavour, &mut event, &payload, hook),
         // The call was asked about before: this is not a `before_tool`, and nothing that could be
         // denied.
         "permission.replied" | "question.replied" | "question.rejected"
             if field(&payload, "input", "tool").is_some() =>
         {
-            read_tool(&mut event, &payload);
+            read_tool(flavour, &mut event, &payload);
         }
         _ if carries_call(&payload) => event.doubt = Some(CallDoubt::UnknownEvent),
         _ => {}
@@ -157,22 +162,22 @@ fn prompt(event: &mut Event, payload: &Payload) {
 }
 
 /// Reads which tool is called, and with what input.
-fn read_tool(event: &mut Event, payload: &Payload) {
+fn read_tool(flavour: &Flavour, event: &mut Event, payload: &Payload) {
     let name =
         field(payload, "input", "tool").and_then(Value::as_str).unwrap_or_default().to_owned();
     let arguments = field(payload, "output", "args").or_else(|| field(payload, "input", "args"));
     let use_id = field(payload, "input", "callID").and_then(Value::as_str).map(str::to_owned);
     event.tool = Some(tool::canonical(
-        TOOLS,
-        OTHER_TOOLS,
+        flavour.tools,
+        flavour.other_tools,
         name,
         arguments.cloned().unwrap_or_default(),
         use_id,
     ));
 }
 
-fn call(event: &mut Event, payload: &Payload, hook: &str) {
-    read_tool(event, payload);
+fn call(flavour: &Flavour, event: &mut Event, payload: &Payload, hook: &str) {
+    read_tool(flavour, event, payload);
     event.kind = EventKind::BeforeTool;
     if hook == "tool.execute.after" {
         let output = field(payload, "output", "output").cloned().unwrap_or_default();
@@ -192,7 +197,7 @@ fn call(event: &mut Event, payload: &Payload, hook: &str) {
 
 /// Reads a dialog that our plugin can answer. It is about a call that the plugin has seen;
 /// otherwise the dialog itself describes the call.
-fn prompted(event: &mut Event, payload: &Payload, hook: &str) {
+fn prompted(flavour: &Flavour, event: &mut Event, payload: &Payload, hook: &str) {
     let asked = payload
         .fields
         .get("event")
@@ -201,7 +206,7 @@ fn prompted(event: &mut Event, payload: &Payload, hook: &str) {
     let is_question = hook == "question.asked";
     let called = field(payload, "input", "tool").and_then(Value::as_str);
     if called.is_some_and(|name| !is_question || name == question::TOOL) {
-        read_tool(event, payload);
+        read_tool(flavour, event, payload);
     } else {
         let (name, input) = if is_question {
             (question::TOOL, json!({"questions": asked.get("questions")}))
@@ -217,7 +222,13 @@ fn prompted(event: &mut Event, payload: &Payload, hook: &str) {
             (permission, input)
         };
         let use_id = asked.pointer("/tool/callID").and_then(Value::as_str).map(str::to_owned);
-        event.tool = Some(tool::canonical(TOOLS, OTHER_TOOLS, name.to_owned(), input, use_id));
+        event.tool = Some(tool::canonical(
+            flavour.tools,
+            flavour.other_tools,
+            name.to_owned(),
+            input,
+            use_id,
+        ));
     }
     event.kind = EventKind::PermissionRequest;
 }
@@ -232,7 +243,7 @@ fn notification(asked: &Event) -> Event {
     event
 }
 
-fn failed_call(event: &mut Event, payload: &Payload) {
+fn failed_call(flavour: &Flavour, event: &mut Event, payload: &Payload) {
     let Some(part) =
         payload.fields.get("event").and_then(|event| event.pointer("/properties/part"))
     else {
@@ -245,8 +256,8 @@ fn failed_call(event: &mut Event, payload: &Payload) {
     let input = part.pointer("/state/input").cloned().unwrap_or_default();
     event.kind = EventKind::AfterToolFailure;
     event.tool = Some(tool::canonical(
-        TOOLS,
-        OTHER_TOOLS,
+        flavour.tools,
+        flavour.other_tools,
         text("tool").unwrap_or_default(),
         input,
         text("callID"),

@@ -1,13 +1,14 @@
-//! Encodes verdicts for our OpenCode plugin: `deny`, `args`, `context` or `follow_up`, and for a
+//! Encodes verdicts for our plugin for OpenCode and its forks: `deny`, `args`, `context` or `follow_up`, and for a
 //! dialog `reply` or `answers`, always exit 0.
 
 use anyhook_model::{Effect, Event, EventKind, Reply, Verdict};
 use serde_json::json;
 
-use super::question;
+use super::flavour::Flavour;
+use super::{decode, question};
 use crate::reply_builder::{ReplyBuilder, reason, reason_and_context};
 
-pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
+pub fn encode(flavour: &Flavour, event: &Event, verdict: &Verdict) -> Reply {
     let mut builder = ReplyBuilder::default();
     match event.kind {
         EventKind::BeforeTool => {
@@ -31,7 +32,10 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
             context(verdict, &mut builder);
         }
         EventKind::BeforeStop => {
-            if verdict.is_block() {
+            if verdict.is_block() && cannot_go_on(flavour, event) {
+                builder.record_loss("deny", "nothing: a run without a screen ends at once");
+                builder.record_context_loss(verdict);
+            } else if verdict.is_block() {
                 builder.set("follow_up", reason_and_context(verdict));
             } else {
                 builder.record_context_loss(verdict);
@@ -51,6 +55,11 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
         }
     }
     builder.reply("")
+}
+
+/// Returns whether the agent ends with its turn, whatever a hook answers.
+fn cannot_go_on(flavour: &Flavour, event: &Event) -> bool {
+    !flavour.goes_on_without_screen && decode::is_headless(&event.raw)
 }
 
 fn permission(verdict: &Verdict, builder: &mut ReplyBuilder) {

@@ -1,4 +1,4 @@
-//! Our plugin for one start of OpenCode, passed with settings in a variable.
+//! Our plugin for one start of OpenCode or a fork of it, passed with settings in a variable.
 //!
 //! It combines the plugins of all its settings, so those of the user and the project run as well.
 
@@ -6,17 +6,16 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::flavour::Flavour;
 use super::settings::plugin;
 use crate::wiring::json_hooks;
 use crate::wiring::{AgentStart, Injection, SettingsError};
 
-/// The variable that contains settings.
-pub const VARIABLE: &str = "OPENCODE_CONFIG_CONTENT";
-
-pub fn inject(start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
+pub fn inject(flavour: &Flavour, start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
     let file = start.folder.join("anyhook.js");
     let plugin_name = Value::from(address(&file));
-    let path = Path::new(VARIABLE);
+    let variable = flavour.settings_variable;
+    let path = Path::new(variable);
     let mut settings = match start.displaced {
         Some(text) => json_hooks::value(path, text, &[])?.unwrap_or_default(),
         None => json!({}),
@@ -33,8 +32,8 @@ pub fn inject(start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
         plugins.push(plugin_name);
     }
     Ok(Injection {
-        files: [(file, plugin(start.call))].into(),
-        variables: [(VARIABLE, settings.to_string())].into(),
+        files: [(file, plugin(flavour, start.call))].into(),
+        variables: [(variable, settings.to_string())].into(),
         ..Injection::default()
     })
 }
@@ -56,11 +55,17 @@ fn address(file: &Path) -> String {
 mod tests {
     use crate::wiring::HookInvocation;
 
+    use super::super::FLAVOUR;
     use super::*;
+
+    const VARIABLE: &str = "OPENCODE_CONFIG_CONTENT";
 
     fn injected(displaced: Option<&str>) -> Result<Injection, SettingsError> {
         let call = HookInvocation::to("/x/anyhook");
-        inject(&AgentStart { agent_id: "a", folder: Path::new("/f"), displaced, call: &call })
+        inject(
+            &FLAVOUR,
+            &AgentStart { agent_id: "a", folder: Path::new("/f"), displaced, call: &call },
+        )
     }
 
     #[test]

@@ -9,21 +9,22 @@ use anyhook_model::json::Object;
 use serde_json::Value;
 
 use super::database::DATABASE;
+use super::flavour::Flavour;
 use crate::log::{
-    Activity, LogFormat, LogLocation, LogObservation, LogRoots, LogState, failure_kind,
-    milliseconds, text,
+    Activity, ExecutedCall, LogFormat, LogLocation, LogObservation, LogRoots, LogState, about,
+    failure_kind, milliseconds, text,
 };
+use crate::log_database::PartCall;
 
-pub(super) fn places(homes: &LogRoots) -> Vec<LogLocation> {
+pub(crate) fn places(flavour: &Flavour, homes: &LogRoots) -> Vec<LogLocation> {
     vec![LogLocation {
-        folder: homes.folder("XDG_DATA_HOME", ".local/share").join("opencode"),
-        // Release channels other than the stable one have their own database.
-        names: &["opencode*.db"],
+        folder: homes.folder("XDG_DATA_HOME", ".local/share").join(flavour.folder),
+        names: flavour.databases,
         form: LogFormat::Database(&DATABASE),
     }]
 }
 
-pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservation> {
+pub(crate) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservation> {
     let row = state.object(line)?;
     match text(&row, "role") {
         Some("user") => {
@@ -33,6 +34,29 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservati
         Some("assistant") => Some(answer(state, &row)),
         None if text(&row, "type") == Some("tool") => tool(state, &row),
         _ => None,
+    }
+}
+
+/// Returns what the data of a part says about a tool call.
+///
+/// What failed may have been refused before any hook was asked, for example by another plugin, and
+/// the data does not say which. A call of a tool that does not exist becomes one of `invalid`.
+pub(super) fn call_of_part(data: &str) -> PartCall {
+    let Ok(part) = serde_json::from_str::<Object>(data) else { return PartCall::Nothing };
+    let run = part.get("state").and_then(Value::as_object);
+    let (Some("tool"), Some(run)) = (text(&part, "type"), run) else { return PartCall::Nothing };
+    match (text(run, "status"), text(&part, "tool")) {
+        (Some("pending" | "running"), _) => PartCall::Open,
+        (Some("completed"), Some(tool)) if tool != "invalid" => {
+            PartCall::Executed(Box::new(ExecutedCall {
+                id: text(&part, "callID").map(str::to_owned),
+                tool: Some(tool.to_owned()),
+                about: run.get("input").and_then(about),
+                at: run.get("time").and_then(|time| milliseconds(time.get("end"))),
+                ..ExecutedCall::default()
+            }))
+        }
+        _ => PartCall::Nothing,
     }
 }
 

@@ -2,13 +2,15 @@
 
 mod capabilities;
 mod database;
-mod decode;
+pub(crate) mod decode;
 mod dialog;
 mod encode;
+pub(crate) mod flavour;
 mod injection;
-mod log;
-mod question;
-mod settings;
+pub(crate) mod log;
+pub(crate) mod offline;
+pub(crate) mod question;
+pub(crate) mod settings;
 mod usage;
 
 use anyhook_model::approval_request::{AgentQuestion, QuestionAnswer};
@@ -19,73 +21,113 @@ use anyhook_model::{
 };
 use serde_json::{Value, json};
 
+use crate::contract::Contract;
 use crate::launch::{self, Launch};
 use crate::log::{LogReader, LogState};
 use crate::payload::ShellCall;
 use crate::reply_builder::{self, ReplyBuilder};
-use crate::spec::{self, HostSpec, Protocol, TimeLimits, WarningAudience};
+use crate::spec::{self, HostSpec, Package, Protocol, TimeLimits, WarningAudience};
+
+use flavour::Flavour;
+
+static FLAVOUR: Flavour = Flavour {
+    id: "opencode",
+    title: "OpenCode",
+    tools: capabilities::TOOLS,
+    other_tools: capabilities::OTHER_TOOLS,
+    folder: "opencode",
+    project_folder: ".opencode",
+    plugins: "plugins",
+    // Release channels other than the stable one have their own database.
+    databases: &["opencode*.db"],
+    goes_on_without_screen: true,
+    settings_variable: "OPENCODE_CONFIG_CONTENT",
+    plugin_package: "@opencode-ai/plugin",
+    models_variable: "OPENCODE_MODELS_PATH",
+    quiet_variables: &[
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+        ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+    ],
+};
+
+/// Returns the module of our package for OpenCode that calls us.
+pub(crate) fn package_module() -> String {
+    settings::package_module(&FLAVOUR)
+}
 
 /// What the hook path needs.
 pub static PROTOCOL: Protocol = Protocol {
-    id: "opencode",
+    id: FLAVOUR.id,
     process_names: &["opencode", "node", "bun"],
     project_variables: &[],
     folder_variables: &["XDG_DATA_HOME"],
+    hook_variables: &[],
+    also_runs_hooks_of: &[],
     tools: capabilities::TOOLS,
     capabilities: capabilities::CAPABILITIES,
     opaque_fields: decode::OPAQUE_FIELDS,
     prompt_tools: &[(question::TOOL, PromptType::Question)],
     is_answered_by_keys: false,
     stop_cap: None,
-    // The plugin can address only the model: with a prompt, or with a result.
-    warns: WarningAudience::Model(&[EventKind::BeforeAgent, EventKind::AfterTool]),
-    // Our plugin treats any other exit code as a failure, and a failure as no opinion.
-    late_refusal: &LateRefusal {
-        stdout: "{\"deny\": \"anyhook reached no decision within its deadline, and a hook with on_failure: block is installed\"}\n",
-        exit_code: exit_code::OK,
-    },
-    codec: &Codec,
+    warns: WARNS,
+    late_refusal: &LATE_REFUSAL,
+    codec: &Codec(&FLAVOUR),
 };
+
+/// The plugin can address only the model: with a prompt, or with a result.
+pub(crate) const WARNS: WarningAudience =
+    WarningAudience::Model(&[EventKind::BeforeAgent, EventKind::AfterTool]);
+
+/// Our plugin treats any other exit code as a failure, and a failure as no opinion.
+pub(crate) static LATE_REFUSAL: LateRefusal = LateRefusal {
+    stdout: "{\"deny\": \"anyhook reached no decision within its deadline, and a hook with on_failure: block is installed\"}\n",
+    exit_code: exit_code::OK,
+};
+
+/// A little less than our plugin waits.
+pub(crate) const LIMITS: TimeLimits = TimeLimits { session_end_ms: 540_000, other_ms: 540_000 };
 
 /// Everything known about it.
 pub static SPEC: HostSpec = HostSpec {
     protocol: &PROTOCOL,
-    title: "OpenCode",
+    title: FLAVOUR.title,
     other_names: &[],
     program: "opencode",
-    package: "opencode-ai",
-    tried_version: "1.18.33",
+    package: Package::Npm("opencode-ai"),
+    contracts: &[Contract::run("1.18.33")],
     session_variables: &["OPENCODE"],
     special_tools: &[],
     other_tools: capabilities::OTHER_TOOLS,
     other_tool_texts: &[],
     quirks: capabilities::QUIRKS,
-    limits: TimeLimits { session_end_ms: 540_000, other_ms: 540_000 },
+    limits: LIMITS,
     search_order: 3,
-    settings: &settings::Settings,
+    settings: &settings::Settings(&FLAVOUR),
     launch: arguments,
     takes_prompt,
     shell_call,
     dialog: Some(dialog::read),
     log: Some(LogReader {
-        places: log::places,
+        places: |roots| log::places(&FLAVOUR, roots),
         begin: LogState::unnamed,
         read_line: log::read_line,
         usage: None,
     }),
     transcript: None,
+    offline: Some(&offline::Run(&FLAVOUR)),
 };
 
-/// Decodes its payloads and encodes its replies.
-struct Codec;
+/// Decodes what our plugin sends, and encodes what it understands.
+pub(crate) struct Codec(pub(crate) &'static Flavour);
 
 impl spec::Codec for Codec {
     fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
-        decode::decode(payload, caller)
+        decode::decode(self.0, payload, caller)
     }
 
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {
-        encode::encode(event, verdict)
+        encode::encode(self.0, event, verdict)
     }
 
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
@@ -107,7 +149,7 @@ impl spec::Codec for Codec {
 }
 
 /// Returns what our plugin sends before a shell call.
-fn shell_call(call: &ShellCall<'_>) -> Value {
+pub(crate) fn shell_call(call: &ShellCall<'_>) -> Value {
     json!({
         "hook": call.event,
         "directory": call.work_dir,
@@ -118,11 +160,11 @@ fn shell_call(call: &ShellCall<'_>) -> Value {
 }
 
 // Its screen ignores a prompt that is passed along with a session.
-fn takes_prompt(launch: &Launch<'_>) -> bool {
+pub(crate) fn takes_prompt(launch: &Launch<'_>) -> bool {
     launch.resume.is_none() || is_headless(launch.run)
 }
 
-fn arguments(launch: &Launch<'_>) -> Vec<String> {
+pub(crate) fn arguments(launch: &Launch<'_>) -> Vec<String> {
     let mut arguments = Vec::new();
     if let Some(session) = launch.resume {
         arguments.extend(["--session", session].map(str::to_owned));

@@ -1,5 +1,5 @@
-// anyhook for OpenCode: hands what happens to `anyhook hook opencode` and does what it answers.
-// Written by `anyhook install opencode`, taken away by `anyhook uninstall opencode`.
+// anyhook for @TITLE@: hands what happens to `anyhook hook @ID@` and does what it answers.
+// Written by `anyhook install @ID@`, taken away by `anyhook uninstall @ID@`.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 
@@ -7,7 +7,7 @@ const BINARY = "@BINARY@";
 const ARGUMENTS = "@ARGUMENTS@";
 // Is there while a guard that blocks on failure is installed.
 const MARKER = "@MARKER@";
-// OpenCode has no time limit of its own; a hook that hangs must not hang the agent.
+// @TITLE@ has no time limit of its own; a hook that hangs must not hang the agent.
 const LIMIT_MS = @LIMIT_MS@;
 // Somebody may answer a dialog much later, or nobody does.
 const DIALOG_ARGUMENTS = "@DIALOG_ARGUMENTS@";
@@ -55,7 +55,7 @@ function call(payload, { words = ARGUMENTS, limit = LIMIT_MS, started } = {}) {
   });
 }
 
-// `opencode run` ends at the first idle and waits for nothing but its plugins' dispose. What is sent
+// `@ID@ run` ends at the first idle and waits for nothing but its plugins' dispose. What is sent
 // to the session then runs in a new instance of us, so this belongs to all instances.
 const run = (globalThis[Symbol.for("anyhook")] ??= {
   // Whether nobody is there to go on after the first idle.
@@ -209,7 +209,7 @@ export const Anyhook = async ({ directory, worktree, client }) => {
     event: ({ event }) => {
       // The next instance is told, too.
       if (isDisposed) return;
-      // Without a screen OpenCode itself answers at once.
+      // Without a screen @TITLE@ itself answers at once.
       if (!run.isHeadless && ["permission.asked", "question.asked"].includes(event.type)) {
         // Nothing waits for it: other events come meanwhile.
         asked(event).catch(() => {});

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::question::{self, QuestionForm};
 
 /// The tool.
-pub(super) const TOOL: &str = "question";
+pub(crate) const TOOL: &str = "question";
 
 const FORM: QuestionForm = QuestionForm { multiple: "multiple", free_text: Some("custom") };
 
@@ -49,7 +49,12 @@ mod tests {
             "event": {"properties": {"id": "que_1", "sessionID": "s", "questions": [question]}},
         });
         let caller = Caller::new("/p", jiff::Timestamp::UNIX_EPOCH);
-        let events = super::super::decode::decode(payload.to_string().as_bytes(), &caller).unwrap();
+        let events = super::super::decode::decode(
+            &super::super::FLAVOUR,
+            payload.to_string().as_bytes(),
+            &caller,
+        )
+        .unwrap();
         assert_eq!((events.len(), &events[0].kind), (1, &EventKind::PermissionRequest));
         let asked = questions(events[0].tool.as_ref().unwrap());
         assert_eq!((asked[0].text.as_str(), asked[0].free_text), ("Build it?", false));
@@ -58,7 +63,7 @@ mod tests {
             reason: Some("ann declined to answer".to_owned()),
             ..Verdict::default()
         };
-        let reply = super::super::encode::encode(&events[0], &declines);
+        let reply = super::super::encode::encode(&super::super::FLAVOUR, &events[0], &declines);
         assert_eq!(reply.stdout, "{\"answers\": [[\"ann declined to answer\"]]}\n");
     }
 

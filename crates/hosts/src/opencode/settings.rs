@@ -1,28 +1,34 @@
-//! Installs our plugin among OpenCode's plugins.
+//! Installs our plugin among the plugins of OpenCode or of a fork of it.
 
-use std::iter;
 use std::path::PathBuf;
 
+use anyhook_model::EventKind;
 use serde_json::Value;
 
+use super::flavour::Flavour;
 use super::injection;
+use crate::agent_package;
 use crate::slash_command::{CommandFile, HostCommand};
 use crate::spec;
 use crate::wiring::{
     AgentStart, DisplacedSettings, HookInvocation, Injection, PERMISSION_SECONDS, SettingsEdits,
-    SettingsError, SettingsScope, SettingsTexts, TOOL_EVENT, WiringStatus, command_line,
-    folders_in,
+    SettingsError, SettingsScope, SettingsTexts, WiringStatus, folders_in, json_hooks,
+    plugin_lines,
 };
 
 /// The plugin's source; names like `@BINARY@` are placeholders that `install` fills in.
 const PLUGIN: &str = include_str!("plugin.js");
 
 /// Its settings.
-pub(super) struct Settings;
+pub(crate) struct Settings(pub(crate) &'static Flavour);
 
 impl spec::SettingsEditor for Settings {
     fn files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
-        vec![plugin_file(scope)]
+        vec![self.plugin_file(scope)]
+    }
+
+    fn further_files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
+        self.config_files(scope)
     }
 
     fn wire(
@@ -31,15 +37,15 @@ impl spec::SettingsEditor for Settings {
         texts: &SettingsTexts,
         call: &HookInvocation,
     ) -> Result<SettingsEdits, SettingsError> {
-        let path = plugin_file(scope);
-        if texts.get(&path).is_some_and(|text| !is_our_plugin(text)) {
+        let path = self.plugin_file(scope);
+        if texts.get(&path).is_some_and(|text| !self.is_our_plugin(text)) {
             return Err(SettingsError::Unexpected {
                 path,
                 what: "the file".to_owned(),
                 expected: "our plugin",
             });
         }
-        Ok(SettingsEdits::from([(path, Some(plugin(call)))]))
+        Ok(SettingsEdits::from([(path, Some(plugin(self.0, call)))]))
     }
 
     fn unwire(
@@ -47,8 +53,8 @@ impl spec::SettingsEditor for Settings {
         scope: &SettingsScope,
         texts: &SettingsTexts,
     ) -> Result<SettingsEdits, SettingsError> {
-        let path = plugin_file(scope);
-        let is_ours = texts.get(&path).is_some_and(|text| is_our_plugin(text));
+        let path = self.plugin_file(scope);
+        let is_ours = texts.get(&path).is_some_and(|text| self.is_our_plugin(text));
         Ok(if is_ours { SettingsEdits::from([(path, None)]) } else { SettingsEdits::new() })
     }
 
@@ -57,14 +63,16 @@ impl spec::SettingsEditor for Settings {
         scope: &SettingsScope,
         texts: &SettingsTexts,
     ) -> Result<WiringStatus, SettingsError> {
-        let path = plugin_file(scope);
+        let path = self.plugin_file(scope);
         let mut found = WiringStatus::default();
         match texts.get(&path).and_then(|text| binary_of(text)) {
             Some(binary) => {
                 let arguments = texts.get(&path).map(|text| arguments_of(text)).unwrap_or_default();
                 found.plugin_folders = folders_in(&arguments);
-                let words = iter::once(&binary).chain(&arguments).map(String::as_str);
-                found.before_tool = Some(command_line(words.chain([TOOL_EVENT])));
+                let event = crate::find(self.0.id)
+                    .and_then(|spec| spec.native_name(&EventKind::BeforeTool));
+                found.entries = plugin_lines(&binary, &arguments, event);
+                found.before_tool = found.entries.first().map(|entry| entry.line.clone());
                 found.ours.push(binary);
                 // An earlier version lacks at least one of them.
                 let marks = ["\"--state\"", "const DIALOG_ARGUMENTS"];
@@ -75,11 +83,21 @@ impl spec::SettingsEditor for Settings {
             }
             None => found.missing.push("all".to_owned()),
         }
+        for config in self.config_files(scope) {
+            let Some(text) = texts.get(&config) else { continue };
+            let plugins = json_hooks::value(&config, text, &["plugin"])?.unwrap_or_default();
+            let is_package = |name: &Value| {
+                name.as_str().is_some_and(|name| name.contains(agent_package::OPENCODE_PACKAGE))
+            };
+            if plugins.as_array().is_some_and(|plugins| plugins.iter().any(is_package)) {
+                found.packages.push(config.display().to_string());
+            }
+        }
         Ok(found)
     }
 
     fn inject(&self, start: &AgentStart<'_>) -> Result<Injection, SettingsError> {
-        injection::inject(start)
+        injection::inject(self.0, start)
     }
 
     fn displaced(
@@ -88,7 +106,7 @@ impl spec::SettingsEditor for Settings {
         _run: &str,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Option<DisplacedSettings> {
-        variable(injection::VARIABLE).map(DisplacedSettings::Text)
+        variable(self.0.settings_variable).map(DisplacedSettings::Text)
     }
 
     fn command_file(
@@ -97,7 +115,7 @@ impl spec::SettingsEditor for Settings {
         command: &HostCommand<'_>,
     ) -> Option<CommandFile> {
         Some(CommandFile {
-            path: folder(scope).join(format!("commands/{}.md", command.name)),
+            path: self.folder(scope).join(format!("commands/{}.md", command.name)),
             text: command.markdown(&[("description", command.description)], "$ARGUMENTS"),
             call: format!("/{}", command.name),
         })
@@ -110,36 +128,73 @@ const LIMIT_MS: u64 = 600_000;
 const DIALOG_LIMIT_MS: u64 = PERMISSION_SECONDS * 1000;
 
 /// Returns the plugin that calls us.
-pub(super) fn plugin(call: &HookInvocation) -> String {
+pub(super) fn plugin(flavour: &Flavour, call: &HookInvocation) -> String {
     let marker = call.folders().map(|folders| folders.marker().to_string_lossy().into_owned());
-    let values: [(&str, Value); 4] = [
-        ("\"@BINARY@\"", call.answering().to_string_lossy().into()),
-        ("\"@ARGUMENTS@\"", call.arguments("opencode", LIMIT_MS).into()),
-        ("\"@DIALOG_ARGUMENTS@\"", call.arguments("opencode", DIALOG_LIMIT_MS).into()),
-        ("\"@MARKER@\"", marker.unwrap_or_default().into()),
+    let values: [Value; 4] = [
+        call.answering().to_string_lossy().into(),
+        call.arguments(flavour.id, LIMIT_MS).into(),
+        call.arguments(flavour.id, DIALOG_LIMIT_MS).into(),
+        marker.unwrap_or_default().into(),
     ];
+    filled(flavour, &values.map(|value| value.to_string()))
+}
+
+/// Returns the plugin as a module of our package, in which another module finds the program.
+pub(super) fn package_module(flavour: &Flavour) -> String {
+    let call = HookInvocation::in_package("");
+    let arguments = |limit| Value::from(call.arguments(flavour.id, limit)).to_string();
+    let values = [
+        "program".to_owned(),
+        arguments(LIMIT_MS),
+        arguments(DIALOG_LIMIT_MS),
+        "marker".to_owned(),
+    ];
+    let text = filled(flavour, &values).replace(WRITTEN_BY, MADE_BY);
+    let import = "import { spawn } from";
+    text.replacen(import, &format!("import {{ marker, program }} from \"./find.js\";\n{import}"), 1)
+}
+
+/// The line of the plugin that is not true of the package.
+const WRITTEN_BY: &str =
+    "// Written by `anyhook install opencode`, taken away by `anyhook uninstall opencode`.";
+const MADE_BY: &str = "// Made by `cargo xtask generate`; changes here are lost.";
+
+/// Returns the plugin with these expressions in the places of its program, its arguments, those of
+/// a dialog, and the marker.
+fn filled(flavour: &Flavour, values: &[String; 4]) -> String {
     let text = PLUGIN
+        .replace("@ID@", flavour.id)
+        .replace("@TITLE@", flavour.title)
         .replace("@LIMIT_MS@", &LIMIT_MS.to_string())
         .replace("@DIALOG_LIMIT_MS@", &DIALOG_LIMIT_MS.to_string());
+    let places = ["\"@BINARY@\"", "\"@ARGUMENTS@\"", "\"@DIALOG_ARGUMENTS@\"", "\"@MARKER@\""];
     // Each placeholder precedes what the earlier ones are replaced with, so that no path is
     // mistaken for a placeholder.
-    values.iter().fold(text, |text, (place, value)| text.replacen(place, &value.to_string(), 1))
+    places.iter().zip(values).fold(text, |text, (place, value)| text.replacen(place, value, 1))
 }
 
-fn plugin_file(scope: &SettingsScope) -> PathBuf {
-    folder(scope).join("plugins/anyhook.js")
-}
-
-/// Returns its own folder.
-fn folder(scope: &SettingsScope) -> PathBuf {
-    match &scope.project {
-        Some(project) => project.join(".opencode"),
-        None => scope.config_home.join("opencode"),
+impl Settings {
+    fn plugin_file(&self, scope: &SettingsScope) -> PathBuf {
+        self.folder(scope).join(self.0.plugins).join("anyhook.js")
     }
-}
 
-fn is_our_plugin(text: &str) -> bool {
-    text.starts_with("// anyhook for OpenCode")
+    /// Returns the settings files that name packages.
+    fn config_files(&self, scope: &SettingsScope) -> Vec<PathBuf> {
+        let folder = scope.project.clone().unwrap_or_else(|| self.folder(scope));
+        ["json", "jsonc"].map(|ending| folder.join(format!("{}.{ending}", self.0.id))).to_vec()
+    }
+
+    /// Returns the agent's own folder.
+    fn folder(&self, scope: &SettingsScope) -> PathBuf {
+        match &scope.project {
+            Some(project) => project.join(self.0.project_folder),
+            None => scope.config_home.join(self.0.folder),
+        }
+    }
+
+    fn is_our_plugin(&self, text: &str) -> bool {
+        text.strip_prefix("// anyhook for ").is_some_and(|rest| rest.starts_with(self.0.title))
+    }
 }
 
 /// Returns the arguments with which our plugin calls its program.

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::SettingsError;
+use super::toml_hooks::parse;
 
 /// Returns the key and the hash of each handler in a `hooks.json`, ours and others'.
 pub fn hashes(path: &Path, hooks: &Value) -> Vec<(String, String, String)> {
@@ -133,22 +134,21 @@ pub fn switched_off(path: &Path, text: &str) -> Result<Option<&'static str>, Set
     Ok(FEATURES.into_iter().find(is_off))
 }
 
+/// Returns the plugins that `config.toml` enables, each with its marketplace: `NAME@MARKETPLACE`.
+pub fn enabled_plugins(path: &Path, text: &str) -> Result<Vec<String>, SettingsError> {
+    let document = parse(path, text)?;
+    let plugins = document.get("plugins").and_then(Item::as_table_like);
+    let is_on = |plugin: &Item| plugin.get("enabled").and_then(Item::as_bool).unwrap_or(true);
+    let names = plugins.into_iter().flat_map(|plugins| plugins.iter());
+    Ok(names.filter(|(_, plugin)| is_on(plugin)).map(|(name, _)| name.to_owned()).collect())
+}
+
 /// Returns the hash that `config.toml` contains for a key.
 pub fn trusted_hash(path: &Path, text: &str, key: &str) -> Result<Option<String>, SettingsError> {
     let document = parse(path, text)?;
     let entry =
         document.get("hooks").and_then(|hooks| hooks.get("state")).and_then(|state| state.get(key));
     Ok(entry.and_then(|entry| entry.get("trusted_hash")).and_then(Item::as_str).map(str::to_owned))
-}
-
-fn parse(path: &Path, text: &str) -> Result<DocumentMut, SettingsError> {
-    text.parse().map_err(|error: toml_edit::TomlError| {
-        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        let why = format!("{} on line {line} column {column}", error.message());
-        SettingsError::Broken { path: path.to_owned(), why }
-    })
 }
 
 fn state_table<'document>(

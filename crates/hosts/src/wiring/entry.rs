@@ -3,7 +3,8 @@
 //! A shell of the agent's choice parses it: `sh`, `bash`, `zsh`, `fish`. So if more is needed than
 //! a program and its arguments, it is `/bin/sh -c SCRIPT`, with a script in single quotes that
 //! contains neither single quotes nor backslashes, and everything that differs between
-//! installations in words after it.
+//! installations in words after it. It uses no variable with a name: some agents replace those in the
+//! commands of hooks, also in settings that they read in addition to their own.
 //!
 //! At a tool event, the script checks how our program ended. Its own answers (exit 0 and 2) are
 //! passed on. Anything else is not an answer: it was killed, is missing, cannot be loaded, or
@@ -14,7 +15,7 @@
 use std::path::{Path, PathBuf};
 
 use super::injection::words;
-use super::{HOOK_BINARY, HookInvocation, PROGRAM, command_line};
+use super::{EntryLine, HOOK_BINARY, HookInvocation, PROGRAM, command_line, json_hooks};
 
 /// What an agent does with a call that our program did not answer, and therefore how an entry must
 /// end.
@@ -30,34 +31,64 @@ pub enum Unanswered {
         /// The exit code without a guard.
         otherwise: u8,
     },
+    /// The same for an agent that takes the reason from standard output alone.
+    RefusedWith {
+        /// What is printed there: one line, without single quotes and backslashes.
+        reply: &'static str,
+        /// The exit code without a guard.
+        otherwise: u8,
+    },
 }
 
 /// Runs our program, `"$@"`; the marker is `$0`.
-const REFUSED: &str = r#""$@"; code=$?; case $code in 0|2) exit $code;; esac; if [ -e "$0" ]; then echo "anyhook did not answer (exit $code), and a guard that blocks on failure is installed, so this call is refused. To recover, in a terminal: run anyhook doctor to diagnose it, or anyhook install to restore the program; without anyhook, rm -r $0" >&2; exit 2; fi; echo "anyhook did not answer (exit $code); no guard that blocks on failure is installed, so the call is allowed" >&2; exit "#;
+const REFUSED: &str = r#""$@"; set -- $?; case $1 in 0|2) exit $1;; esac; if [ -e "$0" ]; then echo "anyhook did not answer (exit $1), and a guard that blocks on failure is installed, so this call is refused. To recover, in a terminal: run anyhook doctor to diagnose it, or anyhook install to restore the program; without anyhook, rm -r $0" >&2; exit 2; fi; echo "anyhook did not answer (exit $1); no guard that blocks on failure is installed, so the call is allowed" >&2; exit "#;
+
+/// As above; the reply of a refusal is the first argument, before the program.
+const REPLIED: &str = r#"f() { shift; "$@"; }; f "$@"; set -- $? "$1"; case $1 in 0|2) exit $1;; esac; if [ -e "$0" ]; then echo "$2"; echo "anyhook did not answer (exit $1), and a guard that blocks on failure is installed, so this call is refused. To recover, in a terminal: run anyhook doctor to diagnose it, or anyhook install to restore the program; without anyhook, rm -r $0" >&2; exit 2; fi; echo "anyhook did not answer (exit $1); no guard that blocks on failure is installed, so the call is allowed" >&2; exit "#;
 
 /// Runs our program, and prevents exit codes that are not an answer from being taken for one.
-const SOFTENED: &str = r#""$@"; code=$?; case $code in 0|2) exit $code;; esac; exit 1"#;
+const SOFTENED: &str = r#""$@"; set -- $?; case $1 in 0|2) exit $1;; esac; exit 1"#;
 
 /// The shell that every system has.
 const SHELL: &str = "/bin/sh";
 
 impl Unanswered {
-    /// Returns the script, and the argument that precedes our program.
-    fn script(self, call: &HookInvocation) -> Option<[String; 2]> {
+    /// Returns the script, and the arguments that precede our program.
+    fn script(self, call: &HookInvocation) -> Option<Vec<String>> {
+        let marker = || Some(call.folders()?.marker().to_str()?.to_owned());
         match self {
             Self::GoesOn => None,
-            Self::Softened => Some([SOFTENED.to_owned(), PROGRAM.to_owned()]),
-            Self::Refused { otherwise } => {
-                let marker = call.folders()?.marker().to_str()?.to_owned();
-                Some([format!("{REFUSED}{otherwise}"), marker])
+            Self::Softened => Some(vec![SOFTENED.to_owned(), PROGRAM.to_owned()]),
+            Self::Refused { otherwise } => Some(vec![format!("{REFUSED}{otherwise}"), marker()?]),
+            Self::RefusedWith { reply, otherwise } => {
+                Some(vec![format!("{REPLIED}{otherwise}"), marker()?, reply.to_owned()])
             }
         }
+    }
+
+    /// Returns whether an unanswered call is refused if a guard is installed.
+    fn refuses(self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::RefusedWith { .. })
     }
 }
 
 impl HookInvocation {
+    /// Makes the hooks of a package call us: by its script, which finds the program. `root` is what
+    /// the agent replaces by the folder of the package.
+    pub(crate) fn in_package(root: &str) -> Self {
+        Self::to(format!("{root}/{PACKAGE_SCRIPT}"))
+    }
+
+    /// Returns what the agent replaces by the folder of the package, in one.
+    fn package_root(&self) -> Option<&str> {
+        self.binary.to_str()?.strip_suffix(PACKAGE_SCRIPT)?.strip_suffix('/')
+    }
+
     /// Returns the command line for a shell, which answers a little before the host's own limit.
     pub fn command(&self, host: &str, limit_ms: u64, unanswered: Unanswered) -> String {
+        if let Some(root) = self.package_root() {
+            return self.package_command(root, host, limit_ms, unanswered);
+        }
         let mut words = Vec::with_capacity(16);
         if let Some(script) = unanswered.script(self) {
             words.extend([SHELL.to_owned(), "-c".to_owned()]);
@@ -65,16 +96,42 @@ impl HookInvocation {
         }
         words.push(self.answering().to_string_lossy().into_owned());
         words.extend(self.arguments(host, limit_ms));
-        if matches!(unanswered, Unanswered::Refused { .. }) {
+        if unanswered.refuses() {
             words.push(TOOL_EVENT.to_owned());
         }
         command_line(words.iter().map(String::as_str))
+    }
+
+    /// Returns the command line in a package, whose script does what that of an entry does.
+    fn package_command(
+        &self,
+        root: &str,
+        host: &str,
+        limit_ms: u64,
+        unanswered: Unanswered,
+    ) -> String {
+        let mut words = match unanswered {
+            Unanswered::GoesOn | Unanswered::Softened => vec!["other".to_owned()],
+            Unanswered::Refused { otherwise } | Unanswered::RefusedWith { otherwise, .. } => {
+                vec![format!("tool:{otherwise}")]
+            }
+        };
+        words.extend(self.arguments(host, limit_ms));
+        if unanswered.refuses() {
+            words.push(TOOL_EVENT.to_owned());
+        }
+        let words = command_line(words.iter().map(String::as_str));
+        // The agent replaces the folder in the text, or the shell does by a variable.
+        format!("{PACKAGE_CALL}{root}\"/{PACKAGE_SCRIPT} {words}")
     }
 
     /// Returns the arguments that every call has.
     pub fn arguments(&self, host: &str, limit_ms: u64) -> Vec<String> {
         let deadline = (limit_ms / 10 * 9).to_string();
         let mut words = ["hook", host, "--deadline-ms", &deadline].map(str::to_owned).to_vec();
+        if self.package_root().is_some() {
+            words.push(PLUGIN.to_owned());
+        }
         for (option, folder) in self.folders().iter().flat_map(|folders| folders.options()) {
             words.extend([option.to_owned(), folder.to_string_lossy().into_owned()]);
         }
@@ -82,8 +139,61 @@ impl HookInvocation {
     }
 }
 
+/// Returns the command lines with which a plugin of ours calls its program: before a tool, and at every
+/// other event.
+pub(crate) fn plugin_lines(
+    binary: &str,
+    arguments: &[String],
+    before_tool: Option<&str>,
+) -> Vec<EntryLine> {
+    let words = || std::iter::once(binary).chain(arguments.iter().map(String::as_str));
+    vec![
+        EntryLine {
+            event: before_tool.map(str::to_owned),
+            line: command_line(words().chain([TOOL_EVENT])),
+        },
+        EntryLine { event: None, line: command_line(words()) },
+    ]
+}
+
 /// The option that says, before the event is parsed, that it is a tool event.
 pub const TOOL_EVENT: &str = "--tool-event";
+/// The option that says that the call is from a package, not from an agent's settings.
+pub const PLUGIN: &str = "--plugin";
+/// The script of a package that finds our program.
+pub(crate) const PACKAGE_SCRIPT: &str = "anyhook.sh";
+/// How a command line in a package begins.
+const PACKAGE_CALL: &str = "/bin/sh \"";
+
+/// Returns whether a command line is that of one of our packages for this host.
+pub(crate) fn is_package_call(command: &str, host: &str) -> bool {
+    let after_script = command
+        .strip_prefix(PACKAGE_CALL)
+        .and_then(|rest| rest.split_once(&format!("\"/{PACKAGE_SCRIPT} ")));
+    after_script.and_then(|(_, words)| words.split_once(' ')).is_some_and(|(_, call)| {
+        call.strip_prefix("hook ").is_some_and(|call| call.split(' ').next() == Some(host))
+    })
+}
+
+/// Returns whether a file with hooks has such a command line.
+pub(crate) fn has_package_call(path: &Path, text: &str, host: &str) -> bool {
+    let commands = json_hooks::commands(path, text).unwrap_or_default();
+    commands.iter().any(|(_, command)| is_package_call(command, host))
+}
+
+/// What the script of a package does with a call that our program did not answer, in the same words
+/// as an entry.
+pub(crate) struct UnansweredScripts {
+    /// For a tool call; the exit code without a guard is to be appended.
+    pub refused: &'static str,
+    /// For any other.
+    pub softened: &'static str,
+}
+
+/// Returns these scripts.
+pub(crate) fn unanswered_scripts() -> UnansweredScripts {
+    UnansweredScripts { refused: REFUSED, softened: SOFTENED }
+}
 
 /// The options that name our folders.
 pub(super) const FOLDER_OPTIONS: [&str; 3] = ["--home", "--config", "--state"];
@@ -132,8 +242,34 @@ pub(crate) fn folders_in(words: &[String]) -> Vec<(&'static str, PathBuf)> {
     named.collect()
 }
 
+/// What follows the name of a script: if it is missing, the call is refused.
+const OR_REFUSED: &str = " || exit 2";
+
+/// Returns the name of the script that contains the command line of a tool call, for a host that
+/// shows the model whatever its settings contain.
+pub(crate) fn script_name(host: &str) -> String {
+    format!("anyhook-{host}.sh")
+}
+
+/// Returns the command line that runs such a script.
+pub(crate) fn script_command(path: &str) -> String {
+    format!("{}{OR_REFUSED}", command_line([SHELL, path].into_iter()))
+}
+
+/// Returns whether a command line runs such a script.
+pub(crate) fn is_entry_script(command: &str, host: &str) -> bool {
+    let words = command.strip_suffix(OR_REFUSED).and_then(words).unwrap_or_default();
+    let [shell, path] = words.as_slice() else { return false };
+    shell == SHELL && Path::new(path).file_name().is_some_and(|name| *name == *script_name(host))
+}
+
 /// Returns how one of our command lines for this host is written; `None` if it is not ours.
+///
+/// Of a script, only the line in it tells.
 pub fn form_of(command: &str, host: &str) -> Option<EntryForm> {
+    if is_entry_script(command, host) {
+        return Some(EntryForm { names_folders: true, refuses: true });
+    }
     if let Some(words) = words(command) {
         let (refuses, inner) = without_shell(&words);
         let (program, arguments) = inner.split_first()?;
@@ -150,12 +286,26 @@ pub fn form_of(command: &str, host: &str) -> Option<EntryForm> {
 fn without_shell(words: &[String]) -> (bool, &[String]) {
     match words {
         [shell, option, script, _, inner @ ..] if shell == SHELL && option == "-c" => {
-            let refuses =
-                script.strip_prefix(REFUSED).is_some_and(|code| code.parse::<u8>().is_ok());
-            if refuses || script == SOFTENED { (refuses, inner) } else { (false, words) }
+            let is = |start| {
+                script.strip_prefix(start).is_some_and(|code: &str| code.parse::<u8>().is_ok())
+            };
+            match inner {
+                [_reply, inner @ ..] if is(REPLIED) => (true, inner),
+                inner if is(REFUSED) => (true, inner),
+                inner if script == SOFTENED || is_former(script) => (false, inner),
+                _ => (false, words),
+            }
         }
         _ => (false, words),
     }
+}
+
+/// Returns whether a script is one of an earlier version, which kept the exit code in a variable.
+fn is_former(script: &str) -> bool {
+    let current = script.replace("code=$?;", "set -- $?;").replace("$code", "$1");
+    let is_refusal = |code: &str| code.parse::<u8>().is_ok();
+    script.contains("code=$?;")
+        && (current == SOFTENED || current.strip_prefix(REFUSED).is_some_and(is_refusal))
 }
 
 fn form<'words>(
@@ -211,6 +361,8 @@ mod tests {
     use super::*;
 
     const REFUSED_OR_1: Unanswered = Unanswered::Refused { otherwise: 1 };
+    const REPLY: &str = r#"{"deny": "so this call is refused"}"#;
+    const REPLIED_OR_0: Unanswered = Unanswered::RefusedWith { reply: REPLY, otherwise: 0 };
 
     fn folders(home: &Path) -> EntryFolders {
         let at = |inner: &str| home.join(inner);
@@ -243,11 +395,19 @@ mod tests {
         );
         let soft = both.command("codex", 600_000, Unanswered::Softened);
         assert_eq!(soft, format!("/bin/sh -c '{SOFTENED}' anyhook {quicker}"));
+        let replied = both.command("codex", 600_000, REPLIED_OR_0);
+        assert_eq!(
+            replied,
+            format!(
+                "/bin/sh -c '{REPLIED}0' '/home/a b/state/guarded' '{REPLY}' {quicker} --tool-event"
+            )
+        );
         for (command, call, form) in [
             (plain, &one, EntryForm { names_folders: false, refuses: false }),
             (quicker, &both, EntryForm { names_folders: true, refuses: false }),
             (soft, &both, EntryForm { names_folders: true, refuses: false }),
             (tool, &both, EntryForm { names_folders: true, refuses: true }),
+            (replied, &both, EntryForm { names_folders: true, refuses: true }),
         ] {
             assert_eq!(form_of(&command, "codex"), Some(form), "{command}");
             assert!(!is_ours(&command, "claude-code"), "{command}");
@@ -257,8 +417,23 @@ mod tests {
 
     #[test]
     fn scripts_are_read_alike_by_every_shell() {
-        for script in [REFUSED, SOFTENED] {
+        for script in [REFUSED, REPLIED, SOFTENED] {
             assert!(!script.contains(['\'', '\\', '!', '`', '\n']), "{script}");
+            let is_name =
+                |after: &str| after.starts_with(|it: char| it.is_alphabetic() || it == '{');
+            assert!(!script.split('$').skip(1).any(is_name), "{script}");
+        }
+    }
+
+    #[test]
+    fn an_entry_of_an_earlier_version_is_known() {
+        for script in [SOFTENED.to_owned(), format!("{REFUSED}1")] {
+            let former = script.replace("set -- $?;", "code=$?;").replace("$1", "$code");
+            let command = format!("/bin/sh -c '{former}' /m /x/anyhook hook codex --state /s");
+            let form = EntryForm { names_folders: true, refuses: false };
+            assert_eq!(form_of(&command, "codex"), Some(form), "{command}");
+            assert_eq!(program_of(&command).as_deref(), Some(Path::new("/x/anyhook")));
+            assert!(!is_ours(&command.replace("exit $code", "exit 0"), "codex"), "{command}");
         }
     }
 
@@ -358,6 +533,7 @@ mod tests {
             world.guarded(guarded);
             let expected = (2, said.clone(), "said\n".to_owned());
             assert_eq!(world.run(shell, REFUSED_OR_1), expected, "{shell} {guarded}");
+            assert_eq!(world.run(shell, REPLIED_OR_0), expected, "{shell} {guarded}");
         }
         world.program("echo said >&2; echo '{}'");
         for unanswered in [Unanswered::GoesOn, Unanswered::Softened, REFUSED_OR_1] {

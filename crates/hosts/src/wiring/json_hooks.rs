@@ -28,13 +28,29 @@ pub fn wire(
     host: &str,
     handlers: &[Handler],
 ) -> Result<String, SettingsError> {
+    let entries: Vec<(&str, Value)> = handlers
+        .iter()
+        .map(|handler| (handler.event, json!({"hooks": [handler.handler]})))
+        .collect();
+    wire_in(path, text, host, "hooks", &entries)
+}
+
+/// Adds our entries to the lists by event that an object of the file has, or the file itself
+/// ([`WHOLE_FILE`]); an existing one of ours is replaced. An entry is a handler, or a group of them,
+/// as the host has it in its lists.
+pub fn wire_in(
+    path: &Path,
+    text: Option<&str>,
+    host: &str,
+    object: &str,
+    entries: &[(&str, Value)],
+) -> Result<String, SettingsError> {
     let root = parse(path, text.unwrap_or(""))?;
-    let hooks = hooks_of(path, &root)?;
-    for handler in handlers {
-        let groups = groups_of(path, &hooks, handler.event)?;
-        let group = json!({"hooks": [handler.handler]});
-        keep_one(&groups, our_groups(&groups, host), &group);
-        remove_from_shared_groups(&groups, host);
+    let hooks = object_of(path, &root, object)?;
+    for (event, entry) in entries {
+        let list = list_of(path, &hooks, object, event)?;
+        keep_one(&list, our_groups(&list, host), entry);
+        remove_from_shared_groups(&list, host);
     }
     Ok(finished(text, &root))
 }
@@ -85,7 +101,7 @@ pub fn add_matched(
     groups: &[MatcherGroup<'_>],
 ) -> Result<String, SettingsError> {
     let root = parse(path, text.unwrap_or(""))?;
-    let there = groups_of(path, &hooks_of(path, &root)?, event)?;
+    let there = list_of(path, &object_of(path, &root, "hooks")?, "hooks", event)?;
     for matched in groups {
         let group = json!({"matcher": matched.matcher, "hooks": [matched.handler]});
         let is_ours = |node: &CstNode| {
@@ -123,8 +139,21 @@ pub fn add_to_list(
 
 /// Removes our handlers, and what contained only them.
 pub fn unwire(path: &Path, text: &str, host: &str) -> Result<String, SettingsError> {
+    unwire_in(path, text, host, "hooks")
+}
+
+/// The object of a file that is nothing but lists by event.
+pub const WHOLE_FILE: &str = "";
+
+/// Removes our entries from the lists by event that an object of the file has, or the file itself.
+pub fn unwire_in(
+    path: &Path,
+    text: &str,
+    host: &str,
+    object: &str,
+) -> Result<String, SettingsError> {
     let root = parse(path, text)?;
-    let Some(hooks) = top(path, &root)?.object_value("hooks") else { return Ok(text.to_owned()) };
+    let Some(hooks) = existing_object(path, &root, object)? else { return Ok(text.to_owned()) };
     let mut changed = false;
     for event in hooks.properties() {
         let Some(groups) = event.array_value() else { continue };
@@ -144,19 +173,33 @@ pub fn unwire(path: &Path, text: &str, host: &str) -> Result<String, SettingsErr
             rejoin_last_line(&groups.children());
         }
     }
-    let property = top(path, &root)?.get("hooks");
-    if let Some(property) = property.filter(|_| changed && hooks.properties().is_empty()) {
-        property.remove();
-        rejoin_last_line(&top(path, &root)?.children());
-    } else if changed {
-        rejoin_last_line(&hooks.children());
+    if changed {
+        remove_if_empty(path, &root, object)?;
     }
     Ok(if changed { with_mark_of(Some(text), root.to_string()) } else { text.to_owned() })
 }
 
+/// Removes an object of the file if nothing is left in it.
+pub(crate) fn remove_if_empty(
+    path: &Path,
+    root: &CstRootNode,
+    object: &str,
+) -> Result<(), SettingsError> {
+    let top = top(path, root)?;
+    let Some(hooks) = existing_object(path, root, object)? else { return Ok(()) };
+    match top.get(object).filter(|_| hooks.properties().is_empty()) {
+        Some(property) => {
+            property.remove();
+            rejoin_last_line(&top.children());
+        }
+        None => rejoin_last_line(&hooks.children()),
+    }
+    Ok(())
+}
+
 /// Restores the position of the closing bracket of a list or object, if everything else in it is on
 /// one line: the line break before it was added with our entry.
-fn rejoin_last_line(children: &[CstNode]) {
+pub(crate) fn rejoin_last_line(children: &[CstNode]) {
     let mut breaks = children.iter().filter(|node| node.is_newline());
     if let (Some(only), None) = (breaks.next(), breaks.next())
         && children.iter().rev().nth(1).is_some_and(CstNode::is_newline)
@@ -185,7 +228,7 @@ fn remove_from_shared_groups(groups: &CstArray, host: &str) -> bool {
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Returns a text with the byte order mark of the text from which it was made.
-fn with_mark_of(before: Option<&str>, after: String) -> String {
+pub(crate) fn with_mark_of(before: Option<&str>, after: String) -> String {
     if before.is_some_and(|before| before.starts_with(BYTE_ORDER_MARK)) {
         format!("{BYTE_ORDER_MARK}{after}")
     } else {
@@ -195,8 +238,17 @@ fn with_mark_of(before: Option<&str>, after: String) -> String {
 
 /// Returns the commands of all handlers, with their events.
 pub fn commands(path: &Path, text: &str) -> Result<Vec<(String, String)>, SettingsError> {
+    commands_in(path, text, "hooks")
+}
+
+/// Returns the commands in the lists by event that an object of the file has, or the file itself.
+pub fn commands_in(
+    path: &Path,
+    text: &str,
+    object: &str,
+) -> Result<Vec<(String, String)>, SettingsError> {
     let root = parse(path, text)?;
-    let Some(hooks) = top(path, &root)?.object_value("hooks") else { return Ok(Vec::new()) };
+    let Some(hooks) = existing_object(path, &root, object)? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for event in hooks.properties() {
         let name = event.decoded_name().unwrap_or_default();
@@ -215,35 +267,57 @@ pub fn value(path: &Path, text: &str, keys: &[&str]) -> Result<Option<Value>, Se
     Ok(keys.iter().fold(whole, |value, key| value?.get(*key).cloned()))
 }
 
-fn parse(path: &Path, text: &str) -> Result<CstRootNode, SettingsError> {
+pub(crate) fn parse(path: &Path, text: &str) -> Result<CstRootNode, SettingsError> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     CstRootNode::parse(text, &ParseOptions::default())
         .map_err(|error| SettingsError::Broken { path: path.to_owned(), why: error.to_string() })
 }
 
-fn top(path: &Path, root: &CstRootNode) -> Result<CstObject, SettingsError> {
+pub(crate) fn top(path: &Path, root: &CstRootNode) -> Result<CstObject, SettingsError> {
     root.object_value_or_create().ok_or_else(|| unexpected(path, "the file", "an object"))
 }
 
-fn hooks_of(path: &Path, root: &CstRootNode) -> Result<CstObject, SettingsError> {
-    top(path, root)?
-        .object_value_or_create("hooks")
-        .ok_or_else(|| unexpected(path, "`hooks`", "an object"))
+/// Returns the object that has the lists by event, if it exists.
+fn existing_object(
+    path: &Path,
+    root: &CstRootNode,
+    name: &str,
+) -> Result<Option<CstObject>, SettingsError> {
+    let top = top(path, root)?;
+    Ok(if name == WHOLE_FILE { Some(top) } else { top.object_value(name) })
 }
 
-fn groups_of(path: &Path, hooks: &CstObject, event: &str) -> Result<CstArray, SettingsError> {
-    hooks
-        .array_value_or_create(event)
-        .ok_or_else(|| unexpected(path, &format!("`hooks.{event}`"), "a list"))
+fn object_of(path: &Path, root: &CstRootNode, name: &str) -> Result<CstObject, SettingsError> {
+    let top = top(path, root)?;
+    if name == WHOLE_FILE {
+        return Ok(top);
+    }
+    top.object_value_or_create(name)
+        .ok_or_else(|| unexpected(path, &format!("`{name}`"), "an object"))
+}
+
+fn list_of(
+    path: &Path,
+    hooks: &CstObject,
+    object: &str,
+    event: &str,
+) -> Result<CstArray, SettingsError> {
+    hooks.array_value_or_create(event).ok_or_else(|| {
+        let place = if object == WHOLE_FILE { String::new() } else { format!("{object}.") };
+        unexpected(path, &format!("`{place}{event}`"), "a list")
+    })
 }
 
 fn unexpected(path: &Path, what: &str, expected: &'static str) -> SettingsError {
     SettingsError::Unexpected { path: path.to_owned(), what: what.to_owned(), expected }
 }
 
-/// Returns the groups that contain only our handlers.
+/// Returns the entries that are our handlers, or groups that contain only those.
 fn our_groups(groups: &CstArray, host: &str) -> Vec<CstNode> {
     let is_our_group = |node: &CstNode| {
+        if is_our_handler(node, host) {
+            return true;
+        }
         let handlers = node.as_object().and_then(|group| group.array_value("hooks"));
         let handlers = handlers.map(|handlers| handlers.elements()).unwrap_or_default();
         !handlers.is_empty() && handlers.iter().all(|handler| is_our_handler(handler, host))
@@ -256,19 +330,20 @@ fn is_our_handler(handler: &CstNode, host: &str) -> bool {
     handler.get("command").and_then(Value::as_str).is_some_and(|command| is_ours(command, host))
 }
 
+/// Returns the commands of a group of handlers, or of an entry that is a handler itself.
 fn group_commands(group: &Value) -> Vec<String> {
     let handlers = group.get("hooks").and_then(Value::as_array);
     let command = |handler: &Value| Some(handler.get("command")?.as_str()?.to_owned());
-    handlers.into_iter().flatten().filter_map(command).collect()
+    handlers.into_iter().flatten().chain([group]).filter_map(command).collect()
 }
 
 /// Converts a node to plain JSON.
-fn to_value(node: &CstNode) -> Option<Value> {
+pub(crate) fn to_value(node: &CstNode) -> Option<Value> {
     node.to_serde_value()
 }
 
 /// Converts plain JSON to a node.
-fn input(value: &Value) -> CstInputValue {
+pub(crate) fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
         Value::Bool(flag) => CstInputValue::Bool(*flag),

@@ -5,14 +5,25 @@ pub mod codex_trust;
 mod entry;
 mod injection;
 pub mod json_hooks;
+mod listed_entries;
 mod settings;
+pub mod toml_hooks;
+mod yaml_list;
 
+#[cfg(test)]
+pub(crate) use entry::is_package_call;
 pub use entry::{EntryForm, Unanswered, folders_of, form_of, is_ours, program_of};
-pub(crate) use entry::{TOOL_EVENT, folders_in};
+pub(crate) use entry::{
+    PACKAGE_SCRIPT, folders_in, has_package_call, is_entry_script, plugin_lines, script_command,
+    script_name, unanswered_scripts,
+};
 pub use injection::{AgentStart, DisplacedSettings, InjectedSignal, Injection};
 
 pub(crate) use injection::PERMISSION_SECONDS;
-pub(crate) use settings::JsonSettings;
+pub(crate) use listed_entries::{ListedEntries, no_obstacle};
+pub(crate) use settings::{JsonSettings, status};
+pub(crate) use toml_hooks::TomlSettings;
+pub(crate) use yaml_list::YamlList;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -60,6 +71,8 @@ pub struct WiringStatus {
     pub others: Vec<OtherHook>,
     /// The command line with which the agent calls us before a tool.
     pub before_tool: Option<String>,
+    /// The command lines with which it calls us at each event.
+    pub entries: Vec<EntryLine>,
     /// What keeps the agent from calling us although we are wired in, and has to be removed by a
     /// person.
     pub obstacles: Vec<Obstacle>,
@@ -68,11 +81,22 @@ pub struct WiringStatus {
     /// Entries of an earlier version with which the agent calls us: wiring us in again updates
     /// them.
     pub outdated: Vec<String>,
+    /// Our packages among the agent's plugins, by which it also calls us: where they are, or their
+    /// names.
+    pub packages: Vec<String>,
     /// Our folders that our plugin names, by their options.
     pub(crate) plugin_folders: Vec<(&'static str, PathBuf)>,
 }
 
 impl WiringStatus {
+    /// Returns the command line with which the agent calls us at an event, by its name for it.
+    pub fn line_at(&self, event: &str) -> Option<&str> {
+        let named = |wanted: Option<&str>| {
+            self.entries.iter().find(|entry| entry.event.as_deref() == wanted)
+        };
+        named(Some(event)).or_else(|| named(None)).map(|entry| entry.line.as_str())
+    }
+
     /// Returns our folders as `install` wrote them into the agent's settings: an option such as
     /// `--state`, and the folder.
     pub fn folders(&self) -> Vec<(&'static str, PathBuf)> {
@@ -82,6 +106,15 @@ impl WiringStatus {
         folders.dedup();
         folders
     }
+}
+
+/// A command line with which an agent calls us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryLine {
+    /// The agent's name for the event; `None` if it is the same at every other event.
+    pub event: Option<String>,
+    /// The command line.
+    pub line: String,
 }
 
 /// A hook in an agent's settings that is not ours.
@@ -133,6 +166,12 @@ pub enum SettingsError {
         what: String,
         /// What it should be.
         expected: &'static str,
+    },
+    /// A file that we would write is there already, and somebody else's.
+    #[error("`{path}` exists and is not anyhook's")]
+    Taken {
+        /// The file.
+        path: PathBuf,
     },
 }
 

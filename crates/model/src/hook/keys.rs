@@ -128,6 +128,12 @@ pub const STDOUT: &[KeyWord; 2] = &[
     KeyWord { word: "context", about: "Context for the model." },
 ];
 
+/// What a hook reads on standard input; the first is the default.
+pub const STDIN: &[KeyWord; 2] = &[
+    KeyWord { word: "event", about: "The event of the open format." },
+    KeyWord { word: "native", about: "The agent's own payload." },
+];
+
 /// What a declarative hook decides.
 pub const DECISION: &[KeyWord; 3] = &[
     KeyWord { word: "deny", about: "The call is denied." },
@@ -246,6 +252,7 @@ pub const KEYS: &[HookKey] = &[
     key("on_failure", KeyValue::Words(ON_FAILURE), "What happens when the hook fails."),
     key("mode", KeyValue::Words(MODE), "Whether the hook's decision is enforced."),
     key("hosts", KeyValue::Texts(None), "The hosts it runs in; all if absent."),
+    key("stdin", KeyValue::Words(STDIN), "What the hook reads on standard input."),
     key("stdout", KeyValue::Words(STDOUT), "How plain text on the hook's stdout is used."),
     key(
         "env",
@@ -281,7 +288,7 @@ mod tests {
     use serde::de::DeserializeOwned;
 
     use super::*;
-    use crate::hook::{FailMode, Mode, StdoutUse};
+    use crate::hook::{FailMode, Mode, StdinForm, StdoutUse};
 
     /// Checks that the words of a key are those that the type knows, and that the first is its
     /// default.
@@ -296,6 +303,7 @@ mod tests {
     fn words_are_those_of_the_types() {
         are_of::<FailMode>(ON_FAILURE);
         are_of::<Mode>(MODE);
+        are_of::<StdinForm>(STDIN);
         are_of::<StdoutUse>(STDOUT);
     }
 }

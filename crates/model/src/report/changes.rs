@@ -26,8 +26,8 @@ pub struct InstalledAgent {
     pub id: String,
     /// Its display name.
     pub title: String,
-    /// The version anyhook was tested with.
-    pub tried_version: String,
+    /// The version anyhook was tested with; null if the agent was never run.
+    pub tried_version: Option<String>,
     /// `installed`, or `unchanged` if everything was already installed.
     pub result: String,
     /// The settings files that changed.
@@ -97,6 +97,10 @@ pub struct UninstalledAgent {
     pub title: String,
     /// `uninstalled`, or `not_installed` if there was nothing to remove.
     pub result: String,
+    /// Hooks of the agent's own that `anyhook import` had taken out of its settings, and that are
+    /// in them again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub put_back: Vec<String>,
     /// The settings files that changed.
     pub files: Vec<ChangedFile>,
 }

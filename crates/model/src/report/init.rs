@@ -34,8 +34,11 @@ pub struct InitAgent {
     pub was_installed: bool,
     /// Whether anyhook is to be installed in it, or was.
     pub chosen: bool,
-    /// Hooks in its settings that are not anyhook's; they keep running.
+    /// Hooks in its settings that are not anyhook's; unless they are imported, they keep running.
     pub native_hooks: Vec<InitNativeHook>,
+    /// What of them `anyhook import` can import, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub import: Option<InitImport>,
     /// Why anyhook cannot be installed in it, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -60,6 +63,18 @@ pub struct InitNativeHook {
     /// The command; absent for a plugin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+}
+
+/// Hooks of an agent's own that can become anyhook's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InitImport {
+    /// The names that they get.
+    pub hooks: Vec<String>,
+    /// How many others stay in the settings.
+    pub staying: usize,
+    /// Whether they are to be imported, or were; by `--undo`, that they were put back.
+    pub chosen: bool,
 }
 
 /// What an agent was told about a canary: a harmful command that was never run.

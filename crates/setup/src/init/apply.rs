@@ -5,11 +5,13 @@ use anyhook_engine::{Level, now};
 use anyhook_hook::environment::Environment;
 use anyhook_model::report::init::{InitPack, InitReport};
 
-use super::plan::effects;
+use super::plan::{effects, is_imported};
 use super::record::{InitRecord, RecordedPack};
 use super::survey::level_of;
 use super::undo;
 use crate::error::SetupError;
+use crate::import::carry_out;
+use crate::import::plan::ImportPlan;
 use crate::install::{InstallPlan, record_program_path};
 use crate::packs::apply::{Addition, put};
 use crate::packs::level::PackLevel;
@@ -72,7 +74,20 @@ impl Steps<'_> {
             self.record.keep(self.state)?;
             plan.install(&scope, self.environment)?;
         }
+        for agent in report.agents.iter().filter(|agent| is_imported(agent)) {
+            self.import(&agent.id)?;
+        }
         Ok(())
+    }
+
+    /// Imports an agent's own hooks. It calls us by now.
+    fn import(&mut self, agent: &str) -> Result<(), SetupError> {
+        let agent = settings::find(agent)?;
+        let plan = ImportPlan::of(agent, false, false, self.environment)?;
+        self.record.note_folder(&plan.survey.hooks_folder);
+        self.record.imports.push(agent.id().to_owned());
+        self.record.keep(self.state)?;
+        carry_out::all(&plan, false, self.environment).map(drop)
     }
 
     fn add(&mut self, chosen: &InitPack) -> Result<(), SetupError> {

@@ -4,11 +4,13 @@ use std::io;
 use std::path::Path;
 
 use anyhook_engine::Places;
-use anyhook_model::report::init::{InitAgent, InitNativeHook, InitPack, InitProject, InitReport};
+use anyhook_model::report::init::{
+    InitAgent, InitImport, InitNativeHook, InitPack, InitProject, InitReport,
+};
 use anyhook_terminal::format::milliseconds;
 use anyhook_terminal::{Cell, Out, Tone, counted, first_line};
 
-use super::plan::is_called;
+use super::plan::{is_called, is_imported};
 use crate::shown;
 
 /// At most this many of an agent's own hooks are named, each cut to this width.
@@ -17,10 +19,22 @@ const NATIVE_WIDTH: usize = 60;
 
 /// Returns what a person can switch on and off, in the order of their numbers.
 pub fn switches(report: &mut InitReport) -> Vec<&mut bool> {
-    let agents = report.agents.iter_mut().filter(|agent| is_open(agent));
-    let agents = agents.map(|agent| &mut agent.chosen);
+    let mut switches: Vec<&mut bool> = Vec::new();
+    let mut imports: Vec<&mut bool> = Vec::new();
+    for agent in &mut report.agents {
+        let (is_open, is_importable) = (is_open(agent), is_importable(agent));
+        let InitAgent { chosen, import, .. } = agent;
+        switches.extend(is_open.then_some(chosen));
+        imports.extend(import.as_mut().filter(|_| is_importable).map(|import| &mut import.chosen));
+    }
     let packs = report.packs.iter_mut().filter(|pack| is_addable(pack));
-    agents.chain(packs.map(|pack| &mut pack.chosen)).collect()
+    switches.extend(packs.map(|pack| &mut pack.chosen));
+    switches.extend(imports);
+    switches
+}
+
+fn is_importable(agent: &InitAgent) -> bool {
+    agent.import.is_some() && agent.problem.is_none()
 }
 
 fn is_open(agent: &InitAgent) -> bool {
@@ -77,7 +91,36 @@ pub fn proposal(
             .collect();
         out.table(&rows)?;
     }
+    let imports = report.agents.iter().filter(|agent| is_importable(agent));
+    let imports: Vec<Vec<Cell>> = imports
+        .filter_map(|agent| {
+            let import = agent.import.as_ref()?;
+            Some(import_row(agent, import, &mark(import.chosen, true)))
+        })
+        .collect();
+    if !imports.is_empty() {
+        out.gap()?;
+        out.line(&[(Tone::Strong, "You may import")])?;
+        out.table(&imports)?;
+    }
     Ok(())
+}
+
+fn import_row(agent: &InitAgent, import: &InitImport, mark: &str) -> Vec<Cell> {
+    let names = import.hooks.join(", ");
+    let staying = match import.staying {
+        0 => String::new(),
+        staying => format!("; {staying} cannot be"),
+    };
+    vec![
+        Cell::new(Tone::Plain, format!("  {mark}")),
+        Cell::new(Tone::Strong, &agent.title),
+        Cell::new(Tone::Plain, format!("your own {}", counted(import.hooks.len(), "hook"))),
+        Cell::new(
+            Tone::Dim,
+            format!("{names}: the same command, run and journaled by anyhook{staying}"),
+        ),
+    ]
 }
 
 fn agent_row(agent: &InitAgent, mark: &str) -> Vec<Cell> {
@@ -123,7 +166,7 @@ fn native_hooks(report: &InitReport, places: &Places, out: &mut Out) -> io::Resu
             out.line(&[(Tone::Dim, &format!("  and {} more", counted(more, "hook")))])?;
         }
     }
-    if is_any {
+    if is_any && !report.agents.iter().any(is_imported) {
         out.line(&[(
             Tone::Dim,
             "  these are not imported: they stay where they are and run next to anyhook",
@@ -168,6 +211,14 @@ pub fn outcome(report: &InitReport, out: &mut Out) -> io::Result<()> {
             Some(why) => (Tone::Bad, format!("not proved: {why}")),
         };
         out.line(&[(Tone::Strong, &agent.title), (tone, &format!("  {words}"))])?;
+    }
+    for agent in report.agents.iter().filter(|agent| is_imported(agent)) {
+        let names = agent.import.as_ref().map(|import| import.hooks.join(", ")).unwrap_or_default();
+        out.line(&[
+            (Tone::Strong, &agent.title),
+            (Tone::Good, &format!("  imported {names}")),
+            (Tone::Dim, "; its settings no longer run them"),
+        ])?;
     }
     if report.agents.iter().any(|agent| agent.proof.is_some()) {
         out.line(&[(Tone::Dim, "the command was only asked about, and never run")])?;
@@ -219,6 +270,15 @@ pub fn undone(report: &InitReport, out: &mut Out) -> io::Result<()> {
             Some("edited") => "its settings were edited since; only anyhook's entries are gone",
             _ => "anyhook's entries are gone",
         };
+        if let Some(import) = agent.import.as_ref().filter(|import| !import.hooks.is_empty()) {
+            let words = format!("  your own {} again", counted(import.hooks.len(), "hook"));
+            let (title, names) = (&agent.title, import.hooks.join(", "));
+            out.line(&[
+                (Tone::Strong, title),
+                (Tone::Plain, &words),
+                (Tone::Dim, &format!("; removed {names}")),
+            ])?;
+        }
         out.line(&[(Tone::Strong, &agent.title), (Tone::Plain, &format!("  {how}"))])?;
     }
     let names: Vec<&str> = report.packs.iter().map(|pack| pack.name.as_str()).collect();

@@ -1,7 +1,7 @@
 //! Which packs are proposed for a machine and a project, and why.
 
 use anyhook_engine::Level;
-use anyhook_model::report::init::{InitEffect, InitPack, InitProject, InitReport};
+use anyhook_model::report::init::{InitAgent, InitEffect, InitPack, InitProject, InitReport};
 
 use super::survey::Survey;
 use crate::error::SetupError;
@@ -11,6 +11,8 @@ use crate::error::SetupError;
 pub struct Choice {
     /// These packs, instead of those that are proposed.
     pub packs: Option<Vec<String>>,
+    /// Import the agents' own hooks, too: this is not done unasked, as they are someone's work.
+    pub import: bool,
 }
 
 /// The branches that the pack `protect-branches` protects anyway.
@@ -206,6 +208,10 @@ pub fn plan(survey: Survey, choice: &Choice) -> Result<InitReport, SetupError> {
     let Survey { mut agents, project, added } = survey;
     for agent in &mut agents {
         agent.chosen = !agent.was_installed && agent.problem.is_none();
+        let is_called = agent.chosen || agent.was_installed;
+        if let Some(import) = &mut agent.import {
+            import.chosen = choice.import && is_called;
+        }
     }
     let packs = PROPOSALS.iter().map(|pack| pack.of(project.as_ref(), &added, choice)).collect();
     let result = "proposed".to_owned();
@@ -262,7 +268,13 @@ impl Proposal {
 
 /// Returns whether there is anything to do.
 pub fn has_work(report: &InitReport) -> bool {
-    report.agents.iter().any(|agent| agent.chosen) || report.packs.iter().any(|pack| pack.chosen)
+    report.agents.iter().any(|agent| agent.chosen || is_imported(agent))
+        || report.packs.iter().any(|pack| pack.chosen)
+}
+
+/// Returns whether an agent's own hooks are to be imported, or were.
+pub fn is_imported(agent: &InitAgent) -> bool {
+    agent.import.as_ref().is_some_and(|import| import.chosen)
 }
 
 /// Returns whether an agent calls anyhook, or will.
@@ -290,7 +302,7 @@ pub fn effects(report: &InitReport) -> Vec<InitEffect> {
 
 #[cfg(test)]
 mod tests {
-    use anyhook_model::report::init::InitAgent;
+    use anyhook_model::report::init::InitImport;
 
     use super::*;
 
@@ -306,7 +318,7 @@ mod tests {
 
     fn chosen(survey: Survey, packs: Option<&[&str]>) -> Vec<String> {
         let packs = packs.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
-        let report = plan(survey, &Choice { packs }).unwrap();
+        let report = plan(survey, &Choice { packs, ..Choice::default() }).unwrap();
         let chosen = report.packs.iter().filter(|pack| pack.chosen);
         chosen.map(|pack| format!("{} {}", pack.name, pack.level)).collect()
     }
@@ -342,7 +354,7 @@ mod tests {
         assert_eq!(chosen(Survey::default(), named), ["lint-on-write user", "pii user"]);
         let survey = Survey { project: Some(project()), ..Survey::default() };
         assert_eq!(chosen(survey, named), ["lint-on-write project", "pii user"]);
-        let choice = Choice { packs: Some(vec!["nope".to_owned()]) };
+        let choice = Choice { packs: Some(vec!["nope".to_owned()]), ..Choice::default() };
         let error = plan(Survey::default(), &choice).unwrap_err();
         assert_eq!(error.to_string(), "there is no pack `nope`");
     }
@@ -369,11 +381,27 @@ mod tests {
         };
         let agents = vec![agent(false, None), agent(true, None), agent(false, Some("broken"))];
         let survey = Survey { agents, ..Survey::default() };
-        let report = plan(survey, &Choice { packs: Some(Vec::new()) }).unwrap();
+        let choice = Choice { packs: Some(Vec::new()), ..Choice::default() };
+        let report = plan(survey, &choice).unwrap();
         let chosen: Vec<bool> = report.agents.iter().map(|agent| agent.chosen).collect();
         assert_eq!(chosen, [true, false, false]);
         assert!(has_work(&report) && effects(&report).is_empty());
         assert!(!has_work(&InitReport::default()));
+    }
+
+    #[test]
+    fn own_hooks_are_imported_only_if_one_says_so() {
+        let import = Some(InitImport { hooks: vec!["guard".to_owned()], ..InitImport::default() });
+        let agent = InitAgent { was_installed: true, import, ..InitAgent::default() };
+        let lone = InitAgent { problem: Some("broken".to_owned()), ..agent.clone() };
+        let lone = InitAgent { was_installed: false, ..lone };
+        for import in [false, true] {
+            let survey = Survey { agents: vec![agent.clone(), lone.clone()], ..Survey::default() };
+            let report = plan(survey, &Choice { packs: Some(Vec::new()), import }).unwrap();
+            let imported: Vec<bool> = report.agents.iter().map(is_imported).collect();
+            assert_eq!(imported, [import, false], "not where anyhook is not called");
+            assert_eq!(has_work(&report), import);
+        }
     }
 
     #[test]

@@ -15,7 +15,8 @@ use crate::error::SetupError;
 /// The version of the format.
 ///
 /// - 1: agents, packs and folders.
-pub const VERSION: u32 = 1;
+/// - 2: imports.
+pub const VERSION: u32 = 2;
 
 /// What was done.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +31,9 @@ pub struct InitRecord {
     pub root: PathBuf,
     /// The agents that did not call anyhook before, by id.
     pub agents: Vec<String>,
+    /// The agents whose own hooks were imported, by id.
+    #[serde(default)]
+    pub imports: Vec<String>,
     /// The packs that were not there before.
     pub packs: Vec<RecordedPack>,
     /// The folders that were not there before, the outer ones first.
@@ -61,6 +65,7 @@ impl InitRecord {
             at: now(),
             root,
             agents: Vec::new(),
+            imports: Vec::new(),
             packs: Vec::new(),
             folders: Vec::new(),
         }

@@ -7,9 +7,12 @@ use anyhook_engine::Level;
 use anyhook_hook::environment::Environment;
 use anyhook_hosts::HostSpec;
 use anyhook_hosts::wiring::{OtherHook, SettingsScope};
-use anyhook_model::report::init::{InitAgent, InitNativeHook, InitPack, InitProject, InitReport};
+use anyhook_model::report::init::{
+    InitAgent, InitImport, InitNativeHook, InitPack, InitProject, InitReport,
+};
 
 use crate::error::SetupError;
+use crate::import::plan::{HookFate, ImportPlan, PlannedHook};
 use crate::install::{InstallPlan, chosen};
 use crate::packs::level::PackLevel;
 use crate::packs::options::OptionValues;
@@ -99,9 +102,20 @@ fn of_agent(
         title: agent.title.to_owned(),
         was_installed,
         native_hooks: native_hooks(agent, environment),
+        import: importable(agent, environment),
         problem,
         ..InitAgent::default()
     }
+}
+
+/// Returns what of the user's own hooks can be imported without a loss, if anything.
+fn importable(agent: &'static HostSpec, environment: &Environment) -> Option<InitImport> {
+    // What cannot be read is what `anyhook import` reports.
+    let plan = ImportPlan::of(agent, false, false, environment).ok()?;
+    let hooks: Vec<String> = plan.importable().map(|(_, name)| name.to_owned()).collect();
+    let stays = |hook: &&PlannedHook| matches!(hook.fate, HookFate::NotCarriedOver(_));
+    let staying = plan.hooks.iter().filter(stays).count();
+    (!hooks.is_empty()).then_some(InitImport { hooks, staying, chosen: false })
 }
 
 /// Returns the hooks in an agent's settings that are not ours: the user's, then the project's.

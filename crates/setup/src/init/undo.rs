@@ -4,10 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhook_hook::environment::Environment;
-use anyhook_model::report::init::{InitAgent, InitPack, InitReport};
+use anyhook_model::report::init::{InitAgent, InitImport, InitPack, InitReport};
 
 use super::record::{InitRecord, RecordedPack};
 use crate::error::SetupError;
+use crate::import::ImportError;
+use crate::import::restore::restore;
 use crate::install::{RestoreResult, TakenOut};
 use crate::packs::level::PackLevel;
 use crate::packs::removal::InstalledParts;
@@ -46,8 +48,16 @@ pub fn of_record(
         return Err(SetupError::ChangedSince(changed));
     }
     let mut report = InitReport { result: "undone".to_owned(), ..InitReport::default() };
+    // First: their settings are then as they were when anyhook was installed.
+    for id in &record.imports {
+        report.agents.push(put_back(id, &there)?);
+    }
     for id in &record.agents {
-        report.agents.push(take_out(id, &there)?);
+        let agent = take_out(id, &there)?;
+        match report.agents.iter_mut().find(|known| known.id == agent.id) {
+            Some(known) => known.restored = agent.restored,
+            None => report.agents.push(agent),
+        }
     }
     for part in &parts {
         part.remove(state)?;
@@ -62,18 +72,41 @@ pub fn of_record(
     Ok(report)
 }
 
+fn put_back(id: &str, environment: &Environment) -> Result<InitAgent, SetupError> {
+    let agent = settings::find(id)?;
+    let (hooks, restored) = match restore(agent, false, false, environment) {
+        Ok(done) => (done.removed, worst(&done.files)),
+        // A person has put them back since, or the import was not carried out.
+        Err(SetupError::Import(ImportError::NothingToRestore(_))) => (Vec::new(), None),
+        Err(error) => return Err(error),
+    };
+    let hooks = hooks.into_iter().map(|(name, _)| name).collect();
+    let import = InitImport { hooks, chosen: true, ..InitImport::default() };
+    Ok(InitAgent {
+        id: agent.id().to_owned(),
+        title: agent.title.to_owned(),
+        import: Some(import),
+        restored: restored.map(|how| how.word().to_owned()),
+        ..InitAgent::default()
+    })
+}
+
+/// Returns how the file that differs most compares with what it was.
+fn worst(files: &[(PathBuf, RestoreResult)]) -> Option<RestoreResult> {
+    [RestoreResult::Unknown, RestoreResult::Edited, RestoreResult::Exactly]
+        .into_iter()
+        .find(|how| files.iter().any(|(_, found)| found == how))
+}
+
 fn take_out(id: &str, environment: &Environment) -> Result<InitAgent, SetupError> {
     let agent = settings::find(id)?;
     let scope = settings::scope(environment, false)?;
     let state = environment.places.state.as_ref().ok_or(SetupError::NoState)?;
     let taken = TakenOut::of(agent, &scope, state, false)?;
-    let worst = [RestoreResult::Unknown, RestoreResult::Edited, RestoreResult::Exactly]
-        .into_iter()
-        .find(|how| taken.files.iter().any(|(_, found)| found == how));
     Ok(InitAgent {
         id: agent.id().to_owned(),
         title: agent.title.to_owned(),
-        restored: worst.map(|how| how.word().to_owned()),
+        restored: worst(&taken.files).map(|how| how.word().to_owned()),
         ..InitAgent::default()
     })
 }

@@ -2,17 +2,19 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
+use anyhook_hosts::offline::{OfflineFiles, OfflineRun};
 use serde_json::Value;
 
 use super::daemon_with_model::DaemonWithModel;
+use super::namespace::MODEL_PORT;
 use super::screen::{self, AgentScreen};
 use super::{Agent, namespace};
 use crate::model_server::{ModelServer, ModelTurn, SideRequest, tells};
-use crate::{TestEnv, needs};
+use crate::{CommandRun, TestEnv, needs, write};
 
 /// A fresh home and project for an agent.
 ///
@@ -87,7 +89,7 @@ impl AgentSandbox {
         let others = Vec::new();
         let bed =
             Self { agent, folder, others, environment, variables, arguments, model, is_first_day };
-        agent.host().write_config(&bed);
+        write_all(agent.offline().files(&bed.offline_run()));
         Some(bed)
     }
 
@@ -100,8 +102,8 @@ impl AgentSandbox {
                 return None;
             }
         };
-        agent.host().write_config(self);
-        for (name, value) in agent.host().variables(self) {
+        write_all(agent.offline().files(&self.offline_run()));
+        for (name, value) in agent.offline().variables(&self.offline_run()) {
             self.set_variable(name, value);
         }
         self.others.push((agent, folder));
@@ -137,7 +139,8 @@ impl AgentSandbox {
     pub fn variable(&self, name: &str) -> Option<String> {
         let own = self.variables.iter().rev().find(|(own, _)| own == name);
         let own = own.map(|(_, value)| value.to_string_lossy().into_owned());
-        let hosts = || self.agent.host().variables(self).into_iter().find(|(key, _)| *key == name);
+        let all = || self.agent.offline().variables(&self.offline_run());
+        let hosts = || all().into_iter().find(|(key, _)| *key == name);
         own.or_else(|| hosts().map(|(_, value)| value))
     }
 
@@ -162,17 +165,28 @@ impl AgentSandbox {
         self.is_first_day = true;
     }
 
-    pub(super) fn is_first_day(&self) -> bool {
-        self.is_first_day
+    /// Returns where the agents here run.
+    fn offline_run(&self) -> OfflineRun {
+        OfflineRun {
+            home: self.home(),
+            project: self.project(),
+            scratch: self.environment.root().to_owned(),
+            model_url: format!("http://127.0.0.1:{MODEL_PORT}"),
+            model: self.model.clone(),
+            is_first_use: self.is_first_day,
+        }
     }
 
-    pub(super) fn model_or<'a>(&'a self, default: &'a str) -> &'a str {
-        self.model.as_deref().unwrap_or(default)
+    /// Writes what an agent needs in addition to the files of the test.
+    fn prepare(&self, agent: Agent) {
+        let mut files = agent.offline().late_files(&self.offline_run());
+        files.retain(|(path, _)| !path.exists());
+        write_all(files);
     }
 
     /// Returns a call of the agent's shell.
     pub fn shell_tool(&self, command: &str) -> ModelTurn {
-        self.agent.host().shell_tool(command)
+        self.agent.shell_tool(command)
     }
 
     /// Returns a call that reads a file of the project.
@@ -192,7 +206,7 @@ impl AgentSandbox {
 
     /// Returns a call that applies a patch; `None` if the agent has no such tool.
     pub fn patch_tool(&self, patch: &str) -> Option<ModelTurn> {
-        self.agent.host().patch_tool(patch)
+        self.agent.patch_tool(patch)
     }
 
     fn absolute(&self, path: &str) -> String {
@@ -201,9 +215,9 @@ impl AgentSandbox {
 
     /// Runs the agent with a prompt; the model plays the script.
     pub fn run(&self, prompt: &str, script: impl Into<Vec<ModelTurn>>) -> AgentRun {
-        let host = self.agent.host();
-        host.prepare(self);
-        let mut command = host.command(&self.folder, self, prompt);
+        self.prepare(self.agent);
+        let mut command = self.agent.host().program(&self.folder);
+        command.extend(self.agent.offline().arguments(&self.offline_run(), prompt));
         command.extend_from_slice(&self.arguments);
         let mut runner = namespace::runner(&command);
         self.set_up(&mut runner);
@@ -221,31 +235,55 @@ impl AgentSandbox {
         }
     }
 
+    /// Runs a command of the agent that manages it, such as one that installs a plugin; the model is
+    /// not asked.
+    pub fn manage(&self, arguments: &[&str]) -> CommandRun {
+        let mut command = self.agent.host().program(&self.folder);
+        command.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        let mut runner = namespace::runner(&command);
+        self.set_up(&mut runner);
+        let inside = namespace::spawn(runner);
+        let _server = ModelServer::on(inside.socket, Vec::new());
+        crate::finish(inside.process)
+    }
+
+    /// Puts a program with the agent's name into the folder `bin` of the home: it starts the agent like
+    /// the one that people install.
+    pub fn put_program(&self) {
+        let bin = self.home().join("bin");
+        let exports = self.agent.host().variables(&self.folder).into_iter();
+        let exports: Vec<String> = exports
+            .map(|(name, value)| format!("export {name}={}\n", shell_line(&[value])))
+            .collect();
+        let start = shell_line(&self.agent.host().program(&self.folder));
+        let script = format!("#!/bin/sh\n{}exec {start} \"$@\"\n", exports.concat());
+        write(&bin.join(self.agent.spec().program), script, 0o755);
+    }
+
     /// Opens the agent on a screen, as a person does, and waits until it accepts input, or, on
     /// first use, until it shows anything; the model plays the script.
     ///
     /// Returns `None` if the agent cannot be run this way here: the reason is printed, and the test
     /// should be skipped.
     pub fn open(&self, script: impl Into<Vec<ModelTurn>>) -> Option<AgentScreen> {
-        let host = self.agent.host();
         if let Err(error) = screen::check() {
             needs::skip(self.agent.name(), &error);
             return None;
         }
-        let Some(mut command) = host.screen_command(&self.folder, self) else {
+        let Some(mut command) = self.screen_command(self.agent, &self.folder) else {
             needs::skip(self.agent.name(), "nobody has taught the test bed to open it");
             return None;
         };
-        host.prepare(self);
+        self.prepare(self.agent);
         if !self.is_first_day {
-            host.prepare_screen(self);
+            self.agent.host().prepare_screen(self);
         }
         command.extend_from_slice(&self.arguments);
         let screen = AgentScreen::open(self, &command, script.into());
         if self.is_first_day {
             screen.wait_until("anything", |text| !text.trim().is_empty());
         } else {
-            screen.wait_for(host.screen_mark());
+            screen.wait_for(self.agent.host().screen_mark());
         }
         Some(screen)
     }
@@ -255,7 +293,7 @@ impl AgentSandbox {
     pub fn surround(&self, script: impl Into<Vec<ModelTurn>>) -> DaemonWithModel {
         let others = self.others.iter().map(|(agent, _)| *agent);
         for agent in [self.agent].into_iter().chain(others) {
-            agent.host().prepare(self);
+            self.prepare(agent);
             agent.host().prepare_screen(self);
         }
         DaemonWithModel::start(self, script.into())
@@ -263,7 +301,7 @@ impl AgentSandbox {
 
     /// Returns the agent's command line for a shell; `None` if opening it is not supported.
     pub fn command_line(&self) -> Option<String> {
-        let mut words = self.agent.host().screen_command(&self.folder, self)?;
+        let mut words = self.screen_command(self.agent, &self.folder)?;
         words.extend_from_slice(&self.arguments);
         Some(shell_line(&words))
     }
@@ -271,16 +309,24 @@ impl AgentSandbox {
     /// Returns the command line of an added agent, with arguments.
     pub fn command_line_of(&self, agent: Agent, arguments: &[&str]) -> Option<String> {
         let (_, folder) = self.others.iter().find(|(other, _)| *other == agent)?;
-        let mut words = agent.host().screen_command(folder, self)?;
+        let mut words = self.screen_command(agent, folder)?;
         words.extend(arguments.iter().map(|argument| (*argument).to_owned()));
         Some(shell_line(&words))
+    }
+
+    /// Returns the program and its arguments to open an agent on a screen.
+    fn screen_command(&self, agent: Agent, folder: &Path) -> Option<Vec<String>> {
+        let mut words = agent.host().program(folder);
+        words.extend(agent.offline().screen_arguments(&self.offline_run())?);
+        Some(words)
     }
 
     /// Sets the folder and the variables of an agent for a command.
     pub(super) fn set_up(&self, command: &mut Command) {
         command.current_dir(self.project()).env_clear().envs(self.common_variables());
         command
-            .envs(self.agent.host().variables(self))
+            .envs(self.agent.offline().variables(&self.offline_run()))
+            .envs(self.agent.host().variables(&self.folder))
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
     }
 
@@ -306,4 +352,10 @@ fn shell_line(words: &[String]) -> String {
 fn skipped(agent: Agent, error: &str) -> Option<AgentSandbox> {
     needs::skip(agent.name(), error);
     None
+}
+
+fn write_all(files: OfflineFiles) {
+    for (path, text) in files {
+        write(&path, text, 0o644);
+    }
 }

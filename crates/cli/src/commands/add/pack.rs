@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use anyhook_engine::Level;
 use anyhook_hosts::HostSpec;
 use anyhook_model::exit_code;
+use anyhook_pages::packs::{show_facts, shown_source};
 use anyhook_setup::pack_report::added;
 use anyhook_setup::packs::level::PackLevel;
 use anyhook_setup::packs::options::read_settings;
@@ -17,7 +18,7 @@ use crate::environment::{Environment, shown};
 use crate::error::CommandError;
 use crate::human_only::{CommandOutcome, agent_above, journal, only_a_person, watched};
 use crate::packs::status::{self, CommandPlace, HookPlace, PackStatus};
-use crate::packs::{FILES, FoundPack, Pack, agents, apply, show_facts, shown_source};
+use crate::packs::{FILES, FoundPack, Pack, agents, apply};
 use crate::ui::{Out, Tone, counted};
 
 pub fn run(
@@ -114,8 +115,9 @@ fn ask(
         out.line(&[(Tone::Strong, &pack.name), (Tone::Dim, &format!("  {hooks}"))])?;
         out.line(&[(Tone::Plain, "  "), (Tone::Plain, &pack.description)])?;
         let commit = found.commit.as_ref().map(|commit| ("commit", commit.clone()));
-        let facts =
-            [("from", shown_source(&found.place.written(), environment))].into_iter().chain(commit);
+        let facts = [("from", shown_source(&found.place.written(), &environment.places))]
+            .into_iter()
+            .chain(commit);
         for (name, value) in facts.chain([("digest", found.digest.clone())]) {
             out.line(&[(Tone::Dim, &format!("  {name:<8}")), (Tone::Plain, &value)])?;
         }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use anyhook_model::daemon::{AgentView, Request, Response};
 use anyhook_model::exit_code;
 use anyhook_model::json::to_spaced;
+use anyhook_setup::proof::standing;
+use anyhook_setup::proof::status_line::PROVE;
 use clap::Args;
 
 use super::agents;
@@ -89,6 +91,7 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Co
     } else {
         print(&agents, arguments.is_filtered(), environment, out)?;
     }
+    warn_of_unproven(&agents, environment)?;
     let is_nothing = arguments.exit_code && agents.is_empty();
     Ok(if is_nothing { exit_code::NOTHING } else { exit_code::OK })
 }
@@ -106,6 +109,20 @@ fn print(
     }
     let now = anyhook_engine::now();
     out.lines("", &pages::agents::table(agents, now, &environment.places))?;
+    Ok(())
+}
+
+/// Reports on standard error which of the agents are not proven to heed their hooks.
+fn warn_of_unproven(agents: &[AgentView], environment: &Environment) -> Result<(), CommandError> {
+    let hosts: Vec<&str> = agents.iter().filter_map(|agent| agent.host.as_deref()).collect();
+    let warnings = standing::warnings(&hosts, environment);
+    let mut stderr = Out::stderr();
+    for warning in &warnings {
+        stderr.line(&[(Tone::Bad, "warning: "), (Tone::Plain, warning)])?;
+    }
+    if !warnings.is_empty() {
+        stderr.hint(PROVE)?;
+    }
     Ok(())
 }
 

@@ -50,6 +50,13 @@ pub fn send(
     Ok(exit_code::OK)
 }
 
+pub fn thaw(agent: &str, environment: &Environment, out: &mut Out) -> CommandResult {
+    let request = Request::Thaw { agent: agent.to_owned(), by: user_name() };
+    connect(environment)?.request(&request)?;
+    out.line(&[(Tone::Strong, agent), (Tone::Plain, ": continues")])?;
+    Ok(exit_code::OK)
+}
+
 pub fn kill(agent: &str, environment: &Environment, out: &mut Out) -> CommandResult {
     let request = Request::Kill { agent: agent.to_owned(), by: user_name() };
     connect(environment)?.request(&request)?;

@@ -10,7 +10,7 @@ use anyhook_terminal::states::phase_tone;
 use super::logs::{LogPrinter, follow};
 use super::{LOOK_EVERY, find};
 use crate::commands::CommandResult;
-use crate::environment::Environment;
+use crate::environment::{Environment, terminal_width};
 use crate::error::CommandError;
 use crate::progress::WaitNotice;
 use crate::time_arg::TimeArg;
@@ -37,7 +37,7 @@ pub fn run(
     let meant: Result<Vec<String>, CommandError> =
         ids.iter().map(|id| Ok(find(id, environment)?.id.to_string())).collect();
     let meant = meant?;
-    let mut waiting = WaitNotice::new();
+    let mut waiting = WaitNotice::new(terminal_width);
     let views = try_poll(LOOK_EVERY, || {
         let views: Result<Vec<PipelineView>, CommandError> =
             meant.iter().map(|id| find(id, environment)).collect();

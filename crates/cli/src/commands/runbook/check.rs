@@ -7,11 +7,11 @@ use anyhook_model::exit_code;
 use anyhook_model::report::runbook::{CheckedRunbook, RunbookCheckReport};
 
 use crate::commands::CommandResult;
-use crate::diagnostic::draw;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::runbooks::{FoundRunbook, InstalledRunbooks, files_in, path_from};
 use crate::ui::{Out, Tone, counted};
+use anyhook_pages::diagnostic::draw;
 
 pub fn run(
     paths: &[PathBuf],

@@ -12,12 +12,12 @@ use anyhook_workflow::project::{DefinitionText, definition_file, schema_files};
 use anyhook_workflow::schemas::ArtifactSchema;
 
 use crate::commands::CommandResult;
-use crate::diagnostic::draw;
 use crate::environment::Environment;
 use crate::error::workflow::WHOLE_SCHEMA;
 use crate::runbooks::{path_from, problem};
 use crate::ui::{Out, Tone, counted};
 use crate::workflow::{caller, method};
+use anyhook_pages::diagnostic::draw;
 
 pub fn run(
     file: Option<&Path>,

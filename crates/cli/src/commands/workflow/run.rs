@@ -83,7 +83,7 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> Com
 
 /// Returns the program of the first agent that is installed on this machine.
 fn usual_program() -> Option<&'static str> {
-    in_search_order().iter().find(|agent| program(agent).is_some()).map(|agent| agent.program)
+    in_search_order().find(|agent| program(agent).is_some()).map(|agent| agent.program)
 }
 
 /// Refuses commands that an agent gives: its hooks would see nothing of what the daemon starts with

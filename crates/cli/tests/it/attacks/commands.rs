@@ -9,7 +9,7 @@ use super::attack_fixture::{EVIL, Host, SHELL_GUARD, World, denying};
 use super::{Attempt, Outcome, Seen};
 
 /// Commands that loosen, as they are typed.
-const LOOSENING: [&str; 19] = [
+const LOOSENING: [&str; 20] = [
     "trust --all",
     "trust theirs",
     "untrust --all",
@@ -28,6 +28,7 @@ const LOOSENING: [&str; 19] = [
     "pipeline run mine",
     "pipeline resume 7k2m",
     "agent send 7k2m !rm",
+    "agent thaw 7k2m",
     "workflow run --with true",
 ];
 

@@ -549,7 +549,7 @@ fn unknown_hosts() {
     5 | hosts: [claude-cod, vim]
       |                     ^^^
       |
-      = hint: known hosts: agent-hooks, amp, claude-code, cline, codex, copilot, crush, cursor, droid, gemini-cli, kimi-cli, kimi-code, kiro, opencode, qwen-code, vscode
+      = hint: known hosts: [AGENTS]
 
     2 problems in 1 hook
     "

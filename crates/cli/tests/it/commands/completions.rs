@@ -75,7 +75,7 @@ fn completes(by: fn(&TestEnv, &str) -> Vec<String>) {
     let offered = |line: &str| by(&environment, line);
     assert_eq!(offered("anyhook exp"), ["explain"]);
     assert_eq!(offered("anyhook install --dr"), ["--dry-run"]);
-    assert_eq!(offered("anyhook install cl"), ["claude-code"]);
+    assert_eq!(offered("anyhook install cla"), ["claude-code"]);
     assert_eq!(offered("anyhook run before_t"), ["before_tool"]);
     assert_eq!(offered("anyhook test no-"), ["no-force-push"]);
     let journal = environment.journal();

@@ -16,6 +16,12 @@ fn wired(agent: &str) -> TestEnv {
     environment
 }
 
+/// Tries all entries, without which nothing is known of them.
+fn prove(environment: &TestEnv) {
+    let ran = anyhook(environment, &["doctor", "--prove", "--no-run"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
 /// Changes a file's text.
 fn edit(environment: &TestEnv, agent: &str, from: &str, to: &str) {
     let file = settings(environment, agent);
@@ -39,12 +45,8 @@ fn nothing_is_wired_in() {
       ✓ 0 records in the last 7 days
     claude-code
       · found (~/bin/claude), but anyhook is not installed in it: anyhook install claude-code
-    codex
-      · not found on this machine
-    gemini-cli
-      · not found on this machine
-    opencode
-      · not found on this machine
+    other agents
+      · not found on this machine: [AGENTS]
     no problems found
     ");
 }
@@ -55,6 +57,7 @@ fn all_is_well() {
     for agent in ["codex", "gemini-cli", "opencode"] {
         assert_eq!(anyhook(&environment, &["install", agent]).code, 0);
     }
+    prove(&environment);
     environment.user_hook("guard", "trigger: before_tool", "exit 0");
     assert_run!(environment, anyhook(&environment, &["doctor"]), @"
     exit code: 0
@@ -67,16 +70,22 @@ fn all_is_well() {
       ✓ 4 records in the last 7 days
     claude-code
       ✓ installed in user settings
+      ✓ proven at [DAY AND TIME], its entries only
       · no events seen yet
     codex
       ✓ installed in user settings
+      ✓ proven at [DAY AND TIME], its entries only
       · no events seen yet
     gemini-cli
       ✓ installed in user settings
+      ✓ proven at [DAY AND TIME], its entries only
       · no events seen yet
     opencode
       ✓ installed in user settings
+      ✓ proven at [DAY AND TIME], its entries only
       · no events seen yet
+    other agents
+      · not found on this machine: [AGENTS]
     no problems found
     ");
 }
@@ -106,16 +115,6 @@ fn as_json() {
           "message": "1 record in the last 7 days"
         },
         {
-          "about": "claude-code",
-          "severity": "note",
-          "message": "not found on this machine"
-        },
-        {
-          "about": "codex",
-          "severity": "note",
-          "message": "not found on this machine"
-        },
-        {
           "about": "gemini-cli",
           "severity": "good",
           "message": "installed in user settings"
@@ -132,9 +131,9 @@ fn as_json() {
           "message": "no events seen yet"
         },
         {
-          "about": "opencode",
+          "about": "other agents",
           "severity": "note",
-          "message": "not found on this machine"
+          "message": "not found on this machine: [AGENTS]"
         }
       ]
     }
@@ -145,6 +144,7 @@ fn as_json() {
 fn the_project_as_well() {
     let environment = wired("claude-code");
     assert_eq!(anyhook(&environment, &["install", "claude-code", "--project"]).code, 0);
+    prove(&environment);
     let ran = anyhook(&environment, &["doctor"]);
     assert!(ran.code == 0 && ran.stdout.contains("in project settings"), "{ran:?}");
     // In the home folder the project's settings are the user's.
@@ -188,10 +188,8 @@ fn broken_settings() {
     codex
       ✗ `[ROOT]/home/.codex/config.toml` is invalid: unclosed table, expected `]` on line 1 column 10
         hint: fix the file: the agent may not be able to read it either
-    gemini-cli
-      · not found on this machine
-    opencode
-      · not found on this machine
+    other agents
+      · not found on this machine: [AGENTS]
     2 problems found
     ");
 }
@@ -231,8 +229,8 @@ fn hooks_are_switched_off() {
       ✗ does not call anyhook: hooksConfig.enabled = false in [ROOT]/home/.gemini/settings.json disables anyhook's hooks
         hint: remove it from [ROOT]/home/.gemini/settings.json, then run anyhook doctor
       · no events seen yet
-    opencode
-      · not found on this machine
+    other agents
+      · not found on this machine: [AGENTS]
     3 problems found
     ");
 }
@@ -400,8 +398,6 @@ fn codex_does_not_trust_us() {
       ✓ 0 hooks ready
     journal
       ✓ 1 record in the last 7 days
-    claude-code
-      · not found on this machine
     codex
       ✓ installed in user settings
       ✗ does not call anyhook: [ROOT]/home/.codex/hooks.json:pre_tool_use:0:0 is not trusted in [ROOT]/home/.codex/config.toml
@@ -409,13 +405,12 @@ fn codex_does_not_trust_us() {
       ✗ does not call anyhook: [ROOT]/home/.codex/hooks.json:stop:0:0 is not trusted in [ROOT]/home/.codex/config.toml
         hint: anyhook install codex
       · no events seen yet
-    gemini-cli
-      · not found on this machine
-    opencode
-      · not found on this machine
+    other agents
+      · not found on this machine: [AGENTS]
     2 problems found
     ");
     assert_eq!(anyhook(&environment, &["install", "codex"]).code, 0);
+    prove(&environment);
     assert_eq!(anyhook(&environment, &["doctor"]).code, 0);
 }
 
@@ -443,12 +438,8 @@ fn a_rival_and_a_missing_event() {
         hint: anyhook install claude-code
       · you also have a hook of your own: other-guard
       · no events seen yet
-    codex
-      · not found on this machine
-    gemini-cli
-      · not found on this machine
-    opencode
-      · not found on this machine
+    other agents
+      · not found on this machine: [AGENTS]
     1 problem found
     ");
 }
@@ -458,6 +449,7 @@ fn the_last_event() {
     let environment = wired("claude-code");
     let payload = r#"{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/", "tool_name": "Bash", "tool_input": {"command": "ls"}}"#;
     assert_eq!(environment.run_with_input(&["hook", "claude-code"], payload).code, 0);
+    prove(&environment);
     let ran = anyhook(&environment, &["doctor"]);
     assert!(ran.code == 0 && ran.stdout.contains("✓ last event: before_tool at 2"), "{ran:?}");
 }
@@ -477,7 +469,7 @@ fn hooks_that_do_not_run() {
     ----- stdout -----
     anyhook
       ✓ state folder is writable: ~/.local/state/anyhook
-      ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected one of `stop_cap`, `ask_fallback`, `journal`, `decisions`, `notify`, `person`
+      ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected one of `stop_cap`, `ask_fallback`, `journal`, `decisions`, `notify`, `person`, `alarms`
         hint: fix anyhook.toml
     hooks
       ✗ broken cannot run: unknown trigger `sometimes`
@@ -488,14 +480,8 @@ fn hooks_that_do_not_run() {
       ✓ 1 hook ready
     journal
       ✓ 1 record in the last 7 days
-    claude-code
-      · not found on this machine
-    codex
-      · not found on this machine
-    gemini-cli
-      · not found on this machine
-    opencode
-      · not found on this machine
+    other agents
+      · not found on this machine: [AGENTS]
     3 problems found
     ");
 }
@@ -528,6 +514,7 @@ fn no_home() {
 fn a_copy_of_another_build() {
     let environment = environment();
     assert_eq!(anyhook(&environment, &["install", "claude-code"]).code, 0);
+    prove(&environment);
     let words = "is from a different build than this program: anyhook install";
     let ran = anyhook(&environment, &["doctor"]);
     assert!(ran.code == 0 && !ran.stdout.contains(words), "{ran:?}");
@@ -537,7 +524,8 @@ fn a_copy_of_another_build() {
     fs::write(&copy, bytes).unwrap();
     let ran = anyhook(&environment, &["doctor"]);
     let told = format!("  · ~/.local/share/anyhook/bin/anyhook {words}\n");
-    assert!(ran.code == 0 && ran.stdout.contains(&told), "{ran:?}");
+    assert!(ran.code == 1 && ran.stdout.contains(&told), "{ran:?}");
+    assert!(ran.stdout.contains("✗ the program that its entries call was replaced"), "{ran:?}");
     let ran = anyhook(&environment, &["install", "claude-code"]);
     assert!(ran.stdout.contains("copied anyhook ("), "{ran:?}");
     assert!(!anyhook(&environment, &["doctor"]).stdout.contains(words));

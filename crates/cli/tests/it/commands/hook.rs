@@ -190,7 +190,7 @@ fn an_unknown_host() {
     exit code: 64
     ----- stderr -----
     error: unknown host `vim`
-    hint: supported: agent-hooks, claude-code, codex, gemini-cli, opencode
+    hint: supported: [AGENTS]
     ");
 }
 

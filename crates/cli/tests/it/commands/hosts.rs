@@ -1,5 +1,6 @@
 //! `anyhook hosts`.
 
+use anyhook_hosts::AGENTS;
 use anyhook_testkit::needs::MachineNeed;
 use anyhook_testkit::{require, write};
 
@@ -15,6 +16,18 @@ fn as_a_person_sees_it() {
 }
 
 #[test]
+fn of_named_agents() {
+    let environment = in_place();
+    assert_run!(environment, anyhook(&environment, &["hosts", "pi", "cursor"]));
+    assert_run!(environment, anyhook(&environment, &["hosts", "emacs"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: unknown agent `emacs`
+    hint: available: [AGENTS]
+    ");
+}
+
+#[test]
 fn as_json() {
     let environment = in_place();
     program(&environment, "codex");
@@ -23,8 +36,14 @@ fn as_json() {
     let hosts = ran.json();
     let ids: Vec<&str> =
         hosts.as_array().unwrap().iter().map(|host| host["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["claude-code", "codex", "gemini-cli", "opencode"]);
-    let mut first = hosts[1].clone();
+    let (supported, refused) = ids.split_at(AGENTS.len());
+    assert_eq!(supported, AGENTS.map(anyhook_hosts::HostSpec::id));
+    assert_eq!(refused, ["continue"]);
+    let refused = &hosts[AGENTS.len()];
+    assert_eq!(refused["unsupported"], "it reads settings of hooks and never calls a hook");
+    assert_eq!((&refused["tried_version"], &refused["wired"]), (&"1.5.47".into(), &false.into()));
+    assert!(hosts[0].get("unsupported").is_none());
+    let mut first = hosts[ids.iter().position(|id| *id == "codex").unwrap()].clone();
     first["capabilities"].as_array_mut().unwrap().truncate(1);
     first["quirks"].as_array_mut().unwrap().truncate(1);
     let text = environment.normal(&serde_json::to_string_pretty(&first).unwrap());
@@ -35,6 +54,17 @@ fn as_json() {
       "program": "[ROOT]/home/bin/codex",
       "version": null,
       "tried_version": "0.166.0",
+      "standing": null,
+      "contracts": [
+        {
+          "from": "0.166.0",
+          "below": null,
+          "run": "0.166.0",
+          "documented": null,
+          "supported": true,
+          "note": null
+        }
+      ],
       "wired": false,
       "obstacles": [],
       "capabilities": [

@@ -157,6 +157,35 @@ fn what_it_promises_is_true() {
     assert_eq!(verdict("ls"), "");
 }
 
+/// A person's own hooks are imported if they say so, and the undo puts them back to the byte.
+#[test]
+fn hooks_of_the_person_are_imported_on_request() {
+    let environment = machine(&["claude-code"]);
+    let file = settings(&environment, "claude-code");
+    let mine = "{\n  // mine\n  \"hooks\": {\"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"echo never >&2; exit 2 # guard\"}]}]}\n}\n";
+    write(&file, mine, 0o644);
+    let said = environment.run(&["init", "--dry-run"]).stdout;
+    assert!(said.contains("You may import") && said.contains("your own 1 hook"), "{said}");
+    let plain = environment.run(&["init", "--dry-run", "--json"]).json();
+    assert_eq!(plain["agents"][0]["import"]["chosen"], false, "{plain:#}");
+
+    let ran = environment.run(&["init", "--yes", "--import", "--packs", "no-destroy"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("imported echo; its settings no longer run them"), "{ran:?}");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("exit 2 # guard") && text.contains("// mine"), "{text}");
+    let call = json!({"session_id": "s", "cwd": environment.project(), "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let denied = environment.run_with_input(&["hook", "claude-code"], call.to_string());
+    assert!(denied.stdout.contains("never"), "{denied:?}");
+
+    let undone = environment.run(&["init", "--undo"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    assert!(undone.stdout.contains("your own 1 hook again"), "{undone:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), mine, "to the byte");
+    assert!(!environment.user_hooks().exists());
+}
+
 /// What was there before stays, also if the person has edited it since.
 #[test]
 fn hooks_of_the_person_stay() {

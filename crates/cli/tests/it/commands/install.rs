@@ -404,7 +404,7 @@ fn older_entries_of_ours() {
         marker.display(),
         stable(&environment).display()
     );
-    assert!(commands[1].starts_with("/bin/sh -c '\"$@\"; code=$?;"), "{commands:?}");
+    assert!(commands[1].starts_with("/bin/sh -c '\"$@\"; set -- $?;"), "{commands:?}");
     assert!(commands[1].contains(&ours) && commands[1].ends_with(" --tool-event"), "{commands:?}");
 }
 
@@ -567,6 +567,22 @@ fn not_text() {
 }
 
 #[test]
+fn an_agent_in_which_no_hook_works() {
+    let environment = in_place();
+    let before = files(&environment);
+    let ran = anyhook(&environment, &["install", "claude-code", "continue"]);
+    let by_program = anyhook(&environment, &["install", "cn"]);
+    assert_eq!((by_program.code, &by_program.stderr), (ran.code, &ran.stderr));
+    assert_run!(environment, ran, @"
+    exit code: 64
+    ----- stderr -----
+    error: Continue is not supported: it reads settings of hooks and never calls a hook (version 1.5.47 was run)
+    hint: `exclude` in ~/.continue/permissions.yaml keeps it from using a tool, except with --auto; `anyhook hosts` lists agents in which hooks work
+    ");
+    assert_eq!(files(&environment), before);
+}
+
+#[test]
 fn an_unknown_agent() {
     let environment = in_place();
     let before = files(&environment);
@@ -574,7 +590,7 @@ fn an_unknown_agent() {
     exit code: 64
     ----- stderr -----
     error: unknown agent `vim`
-    hint: available: claude-code, codex, gemini-cli, opencode
+    hint: available: [AGENTS]
     ");
     assert_eq!(files(&environment), before);
 }

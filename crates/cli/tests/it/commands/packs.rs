@@ -359,12 +359,12 @@ fn an_agent_that_calls_us() {
 #[test]
 fn an_unknown_agent() {
     let environment = environment();
-    let ran = environment.run(&["add", PACK, "--agent", "copilot"]);
+    let ran = environment.run(&["add", PACK, "--agent", "emacs"]);
     assert_run!(environment, ran, @"
     exit code: 64
     ----- stderr -----
-    error: unknown agent `copilot`
-    hint: available: claude-code, codex, gemini-cli, opencode
+    error: unknown agent `emacs`
+    hint: available: [AGENTS]
     ");
     assert!(!environment.user_hooks().exists());
     let source =

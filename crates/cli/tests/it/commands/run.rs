@@ -262,7 +262,7 @@ fn a_tool_by_another_name() {
     details: anyhook log show [ID]
 
     ----- stderr -----
-    hint: `Bash` is the name in Claude Code and Codex; hooks see `Shell`
+    hint: `Bash` is the name in Amp, Claude Code, Codex, Copilot CLI, Junie, Kimi Code and Letta Code; hooks see `Shell`
     ");
     assert_eq!(told("SHELL").stderr, "hint: the tool's name is `Shell`\n");
     assert_eq!(

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::environment;
 
-const NAMES: [&str; 38] = [
+const NAMES: [&str; 39] = [
     "add",
     "agents",
     "case",
@@ -20,6 +20,7 @@ const NAMES: [&str; 38] = [
     "daemon-response",
     "daemon-status",
     "decisions",
+    "doctor-prove",
     "emit",
     "event",
     "front-matter",
@@ -93,6 +94,7 @@ fn all() {
     decisions                Decisions
     devops-output            Deployment report
     doctor                   Diagnosis
+    doctor-prove             What was proven of agents
     emit                     What was reported about an agent
     event                    An event
     front-matter             The front matter of a HOOK.md

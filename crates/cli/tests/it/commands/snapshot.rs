@@ -47,6 +47,7 @@ pub fn settings() -> insta::Settings {
     // The same in a reply that is a string in a record.
     settings.add_filter(&format!(r#"(\\"id\\": \\"){ID}"#), "${1}[ID]");
     settings.add_filter(r"\d{4}-\d\d-\d\dT\d\d:?\d\d:?\d\d(\.\d+)?Z", "[TIME]");
+    settings.add_filter(r"(proven at )\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "${1}[DAY AND TIME]");
     // Codex's hash of a handler, whose command holds the home folder.
     settings.add_filter("sha256:[0-9a-f]{64}", "sha256:[HASH]");
     settings.add_filter(r#"("took_us": ?)\d+"#, "${1}[TOOK]");

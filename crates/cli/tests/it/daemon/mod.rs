@@ -6,6 +6,7 @@ mod kill;
 mod many;
 mod presence;
 mod security;
+mod unguarded;
 mod verdicts;
 
 use std::process::{Command, Stdio};

@@ -107,22 +107,28 @@ for request in [
     {{'run_pipeline': {{'plan': plan, 'environment': {{}}, 'by': 'ann'}}}},
     {{'resume_pipeline': order}},
     {{'send': {{'agent': '7k2m', 'text': 'x', 'by': 'ann'}}}},
+    {{'thaw': {{'agent': '7k2m', 'by': 'ann'}}}},
 ]:
     frame(request)
     print(receive()['refused']['code'])
 ",
         file.display()
     );
-    assert_eq!(say(&environment, None, &code), "not_a_person\n".repeat(3));
+    assert_eq!(say(&environment, None, &code), "not_a_person\n".repeat(4));
     let refused = || {
         let records = environment.all_records();
         let events = records.iter().map(|record| record["event"].as_str().unwrap().to_owned());
         events.filter(|event| event != "command:trust").collect::<Vec<_>>()
     };
-    wait_until("the refusals in the journal", || refused().len() == 3);
+    wait_until("the refusals in the journal", || refused().len() == 4);
     assert_eq!(
         refused(),
-        ["command:pipeline_run", "command:pipeline_resume", "command:agent_send"]
+        [
+            "command:pipeline_run",
+            "command:pipeline_resume",
+            "command:agent_send",
+            "command:agent_thaw"
+        ]
     );
     let all = environment.run(&["pipeline", "list", "--all", "--json"]).json();
     assert_eq!(all.as_array().unwrap().len(), 0, "nothing has begun");

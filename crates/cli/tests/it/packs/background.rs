@@ -6,7 +6,9 @@ use std::time::Duration;
 use anyhook_testkit::wait_within;
 use serde_json::json;
 
-use super::{edit_hook, make_repository, with_packs};
+use anyhook_testkit::git::make_repository;
+
+use super::{edit_hook, with_packs};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 

@@ -5,7 +5,9 @@ use std::fs;
 use anyhook_testkit::{TestEnv, run};
 use serde_json::json;
 
-use super::{call, git, make_repository, with_packs};
+use anyhook_testkit::git::{git, make_repository};
+
+use super::{call, with_packs};
 use crate::environment;
 
 fn with_work() -> TestEnv {

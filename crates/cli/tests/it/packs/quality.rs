@@ -6,7 +6,9 @@ use std::fs;
 use anyhook_testkit::{CommandRun, TestEnv, write};
 use serde_json::json;
 
-use super::{edit_hook, make_repository, with_packs};
+use anyhook_testkit::git::make_repository;
+
+use super::{edit_hook, with_packs};
 
 fn stop(environment: &TestEnv) -> CommandRun {
     environment.event(&json!({"event_type": "before_stop", "session_id": "s"}))

@@ -97,7 +97,10 @@ fn what_was_there_before_is_told_as_it_is_now() {
     scene.let_time_pass();
     scene.watch();
     let watched = scene.next(Instant::now() + LIMIT).unwrap();
-    assert_eq!(watched.report.report().unwrap().work_dir.as_deref(), Some("/home/user/project"));
+    assert_eq!(
+        watched.report.as_ref().unwrap().report().unwrap().work_dir.as_deref(),
+        Some("/home/user/project")
+    );
     scene.catch_up();
     assert_eq!(scene.told(&format!("codex:{session}")), "idle");
     assert_eq!(scene.told("claude-code:old"), "", "nobody waits for it");

@@ -1,0 +1,217 @@
+//! Kilo's capabilities, tools and quirks.
+
+use anyhook_model::EventKind as Kind;
+
+use crate::capabilities::{Capability, Quirk, can};
+use crate::tool::{HostTool, NativeTool};
+
+pub const TOOLS: &[HostTool] = &[
+    HostTool {
+        native: "bash",
+        canonical: "Shell",
+        renamed: &[],
+        known: &["command", "timeout", "workdir", "description"],
+        files: &[],
+    },
+    HostTool {
+        native: "background_process",
+        canonical: "Shell",
+        renamed: &[],
+        known: &[
+            "command",
+            "action",
+            "id",
+            "workdir",
+            "description",
+            "ready",
+            "lines",
+            "timeout",
+            "inherit",
+            "persistent",
+        ],
+        files: &[],
+    },
+    HostTool {
+        native: "read",
+        canonical: "ReadFile",
+        renamed: &[("filePath", "path")],
+        known: &["offset", "limit"],
+        files: &["path"],
+    },
+    HostTool {
+        native: "write",
+        canonical: "WriteFile",
+        renamed: &[("filePath", "path")],
+        known: &["content"],
+        files: &["path"],
+    },
+    HostTool {
+        native: "edit",
+        canonical: "EditFile",
+        renamed: &[("filePath", "path"), ("oldString", "old"), ("newString", "new")],
+        known: &["replaceAll"],
+        files: &["path"],
+    },
+    HostTool {
+        native: "glob",
+        canonical: "Glob",
+        renamed: &[],
+        known: &["pattern", "path"],
+        files: &["path"],
+    },
+    HostTool {
+        native: "grep",
+        canonical: "Grep",
+        renamed: &[],
+        known: &["pattern", "path", "include", "context", "limit", "literal", "ignoreCase"],
+        files: &["path"],
+    },
+    HostTool {
+        native: "webfetch",
+        canonical: "FetchURL",
+        renamed: &[],
+        known: &["url", "format", "timeout"],
+        files: &[],
+    },
+    HostTool {
+        native: "websearch",
+        canonical: "SearchWeb",
+        renamed: &[],
+        known: &["query"],
+        files: &[],
+    },
+    HostTool {
+        native: "task",
+        canonical: "Subagent",
+        renamed: &[],
+        known: &["description", "prompt", "subagent_type", "task_id", "command", "background"],
+        files: &[],
+    },
+    HostTool {
+        native: "todowrite",
+        canonical: "Todo",
+        renamed: &[],
+        known: &["todos"],
+        files: &[],
+    },
+];
+
+/// Tools that are not canonical.
+pub const OTHER_TOOLS: &[NativeTool] = &[
+    NativeTool { name: "apply_patch", what: "changes files; one event per file" },
+    NativeTool { name: "board_post", what: "posts a message to other agents" },
+    NativeTool { name: "board_read", what: "reads the messages of other agents" },
+    NativeTool { name: "cancel_wakeup", what: "cancels a scheduled prompt" },
+    NativeTool { name: "cron_create", what: "schedules a prompt" },
+    NativeTool { name: "cron_delete", what: "deletes a scheduled prompt" },
+    NativeTool { name: "cron_list", what: "lists scheduled prompts" },
+    NativeTool { name: "goal", what: "sets the goal of a session" },
+    NativeTool { name: "invalid", what: "answers a call to a tool that does not exist" },
+    NativeTool { name: "kilo_local_recall", what: "searches earlier sessions" },
+    NativeTool { name: "link_pr", what: "links a pull request to the session" },
+    NativeTool { name: "lsp", what: "queries a language server" },
+    NativeTool { name: "plan_enter", what: "enters plan mode" },
+    NativeTool { name: "plan_exit", what: "leaves plan mode" },
+    NativeTool { name: "question", what: "asks the user a question" },
+    NativeTool { name: "schedule_wakeup", what: "schedules a prompt" },
+    NativeTool { name: "skill", what: "loads a skill" },
+    NativeTool { name: "suggest", what: "suggests an action to the user" },
+];
+
+pub const CAPABILITIES: &[Capability] = &[
+    can(Kind::SessionStart, "session.created", ""),
+    can(Kind::SessionEnd, "session.deleted", ""),
+    can(Kind::BeforeAgent, "chat.message", "BC"),
+    can(Kind::AfterAgent, "session.idle", ""),
+    can(Kind::BeforeStop, "session.idle", "B"),
+    can(Kind::AfterStop, "session.idle", ""),
+    can(Kind::BeforeTool, "tool.execute.before", "BM"),
+    can(Kind::AfterTool, "tool.execute.after", "BC"),
+    can(Kind::AfterToolFailure, "message.part.updated", ""),
+    can(Kind::SubagentStart, "session.created", ""),
+    can(Kind::SubagentStop, "session.idle", ""),
+    can(Kind::PreCompact, "experimental.session.compacting", "C"),
+    can(Kind::PostCompact, "session.compacted", ""),
+    can(Kind::Notification, "permission.asked", ""),
+    can(Kind::PermissionRequest, "permission.asked", "BA"),
+];
+
+pub const QUIRKS: &[Quirk] = &[
+    Quirk {
+        id: "kilo-plugin-only",
+        versions: "7.7.9",
+        behaviour: "there are no hook commands, only plugins in its own process; it runs those of `.kilo`, `.kilocode` and the user's folder, and none of OpenCode's folders",
+        mitigation: "install writes the same small plugin as for OpenCode, into Kilo's own folder `plugin`",
+        evidence: "run",
+    },
+    Quirk {
+        id: "kilo-no-time-limit",
+        versions: "7.7.9",
+        behaviour: "a hook that hangs also hangs the agent",
+        mitigation: "the plugin has a timeout, and anyhook answers before it",
+        evidence: "run",
+    },
+    Quirk {
+        id: "kilo-arguments-in-place",
+        versions: "7.7.9",
+        behaviour: "a new object assigned to the arguments of a call is ignored",
+        mitigation: "the plugin changes the fields of the given object",
+        evidence: "run",
+    },
+    Quirk {
+        id: "kilo-no-stop-gate",
+        versions: "7.7.9",
+        behaviour: "the end of a turn is only reported, and `kilo run` ends as soon as its work is done, without waiting for plugins",
+        mitigation: "anyhook sends the agent a follow-up prompt with the reason; in `kilo run` it cannot, and the journal records that the denial was lost",
+        evidence: "run",
+    },
+    Quirk {
+        id: "kilo-no-ask",
+        versions: "7.7.9",
+        behaviour: "permission.ask is never called, and without a person `kilo run` rejects permissions immediately",
+        mitigation: "an ask becomes a deny that explains how to approve (ask_fallback in anyhook.toml)",
+        evidence: "run",
+    },
+    Quirk {
+        id: "kilo-failure-is-success",
+        versions: "7.7.9",
+        behaviour: "a shell command that exits with 3 counts as a success",
+        mitigation: "anyhook turns it into after_tool_failure by its exit code",
+        evidence: "run",
+    },
+    Quirk {
+        id: "kilo-no-after-on-error",
+        versions: "7.7.9",
+        behaviour: "tool.execute.after is not called when a tool fails",
+        mitigation: "anyhook takes the failure from message.part.updated, unless it denied the call",
+        evidence: "run",
+    },
+    Quirk {
+        id: "kilo-prompt-reason-hidden",
+        versions: "7.7.9",
+        behaviour: "a prompt that is blocked ends the run with `Unexpected server error`; the reason is only in its log",
+        mitigation: "the reason is in the journal: anyhook log",
+        evidence: "run",
+    },
+    Quirk {
+        id: "kilo-broken-plugin-ignored",
+        versions: "7.7.9",
+        behaviour: "a plugin that cannot be loaded is left out, and the run continues without it",
+        mitigation: "none: doctor shows when the last event was seen",
+        evidence: "run",
+    },
+    Quirk {
+        id: "kilo-pure",
+        versions: "7.7.9",
+        behaviour: "`--pure` and KILO_DISABLE_PROJECT_CONFIG=1 disable plugins silently",
+        mitigation: "none: doctor shows when the last event was seen",
+        evidence: "run",
+    },
+    Quirk {
+        id: "kilo-opencode-variable",
+        versions: "7.7.9",
+        behaviour: "it sets OPENCODE=1 as well for the commands it runs",
+        mitigation: "its own variable KILO is looked for first",
+        evidence: "run",
+    },
+];

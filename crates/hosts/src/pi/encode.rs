@@ -1,0 +1,3 @@
+//! Encodes verdicts for our extension in pi.
+
+pub(super) use crate::extension::replies::encode;

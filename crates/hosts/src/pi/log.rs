@@ -1,0 +1,12 @@
+//! Where pi keeps its sessions.
+
+use super::settings::FOLDER_VARIABLE;
+use crate::log::{LogFormat, LogLocation, LogRoots};
+
+pub(super) fn places(homes: &LogRoots) -> Vec<LogLocation> {
+    vec![LogLocation {
+        folder: homes.folder(FOLDER_VARIABLE, ".pi/agent").join("sessions"),
+        names: &["*", "*.jsonl"],
+        form: LogFormat::Lines,
+    }]
+}

@@ -1,0 +1,85 @@
+//! Cascade, the agent of Windsurf (Devin Desktop).
+
+mod capabilities;
+mod decode;
+mod encode;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use anyhook_model::{Caller, DecodeError, Event, Reply, Verdict};
+use serde_json::{Value, json};
+
+use crate::contract::Contract;
+use crate::launch;
+use crate::payload::ShellCall;
+use crate::spec::{
+    self, EXIT_CODE_REFUSAL, HostSpec, Package, Protocol, TimeLimits, WarningAudience,
+};
+
+/// What the hook path needs.
+pub static PROTOCOL: Protocol = Protocol {
+    id: "windsurf",
+    process_names: &[],
+    project_variables: &[],
+    folder_variables: &[],
+    hook_variables: &[],
+    also_runs_hooks_of: &[],
+    tools: capabilities::TOOLS,
+    capabilities: capabilities::CAPABILITIES,
+    opaque_fields: decode::OPAQUE_FIELDS,
+    prompt_tools: &[],
+    is_answered_by_keys: false,
+    stop_cap: None,
+    warns: WarningAudience::Model(&[]),
+    late_refusal: &EXIT_CODE_REFUSAL,
+    codec: &Codec,
+};
+
+/// Everything known about it.
+pub static SPEC: HostSpec = HostSpec {
+    protocol: &PROTOCOL,
+    title: "Windsurf",
+    other_names: &["cascade", "devin-desktop"],
+    program: "windsurf",
+    package: Package::Elsewhere,
+    contracts: &[Contract::fact_sheet("1.12.0", "2026-11-17")],
+    session_variables: &[],
+    special_tools: capabilities::SPECIAL_TOOLS,
+    other_tools: capabilities::OTHER_TOOLS,
+    other_tool_texts: &[],
+    quirks: capabilities::QUIRKS,
+    limits: TimeLimits { session_end_ms: 54_000, other_ms: 54_000 },
+    search_order: 22,
+    settings: &settings::SETTINGS,
+    launch: launch::plain,
+    takes_prompt: launch::always,
+    shell_call,
+    dialog: None,
+    log: None,
+    transcript: None,
+    offline: None,
+};
+
+/// Decodes its payloads and encodes its replies.
+struct Codec;
+
+impl spec::Codec for Codec {
+    fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
+        decode::decode(payload, caller)
+    }
+
+    fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {
+        encode::encode(event, verdict)
+    }
+}
+
+fn shell_call(call: &ShellCall<'_>) -> Value {
+    json!({
+        "agent_action_name": call.event,
+        "trajectory_id": call.session,
+        "tool_info": {
+            "command_line": call.command, "cwd": call.work_dir, "user_prompt": call.command,
+        },
+    })
+}
