@@ -25,6 +25,8 @@ const ARTIFACTS: [&str; 2] =
 const AGENT_NAMES: &str = "crates/model/src/agent_names.rs";
 /// The packages for agents' plugin mechanisms.
 const AGENT_PACKAGES: &str = "plugins";
+/// The description of the HTTP API, which is in the program.
+const API_DESCRIPTION: &str = "crates/ui/openapi.json";
 const REFERENCE: &str = "docs/reference";
 const HOSTS: &str = "docs/hosts";
 const PICTURES: &str = "docs/pictures";
@@ -92,6 +94,11 @@ fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
 
     let programs = workspace.build_everything()?;
     process::run(Command::new(programs.join("examples/generate_schemas")).arg(&schemas))?;
+
+    let description = process::output(&mut Command::new(programs.join("examples/openapi")))?;
+    let file = fresh.path().join(API_DESCRIPTION);
+    fs::create_dir_all(file.parent().context("a generated file has no folder")?)?;
+    fs::write(file, description)?;
 
     let names = fresh.path().join(AGENT_NAMES);
     fs::create_dir_all(names.parent().context("a generated file has no folder")?)?;

@@ -5,8 +5,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
+use anyhook_daemon::page_server::PageServer;
 use anyhook_daemon::store::StoreError;
 use anyhook_daemon::{Daemon, DaemonError, notice};
 use anyhook_engine::Places;
@@ -17,6 +19,7 @@ use anyhook_hook::daemon_start::{self, start_in_background};
 use anyhook_hook::presence;
 use anyhook_socket::client::OnBehalfOf;
 use anyhook_socket::{Client, ClientError, DaemonFolder};
+use anyhook_ui::{Page, PageOptions};
 
 use crate::downtime;
 use crate::environment::{self, Environment};
@@ -142,7 +145,9 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         .collect();
     let logs = environment::log_homes(&places);
     let started_by = started_by(arguments);
-    match (Daemon { logs, places, binary, started_by, variables }).run() {
+    let options = PageOptions { places: places.clone(), is_enabled: false, port: 0 };
+    let page: Arc<dyn PageServer> = Arc::new(Page::new(options));
+    match (Daemon { logs, places, binary, started_by, variables, page: Some(page) }).run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(DaemonError::Store(StoreError::Locked { .. })) => {
             tracing::info!("another daemon is already running");

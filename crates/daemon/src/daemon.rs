@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::{io, thread};
 
 use anyhook_engine::journal::Journal;
@@ -20,6 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::core::{Core, CoreMessage, CoreParams};
 use crate::journal_watcher::JournalWatcher;
 use crate::log_watcher::LogWatcher;
+use crate::page_server::{CoreHandle, PageServer};
 use crate::presence::{Presence, PreviousRun};
 use crate::process_watcher::ProcessWatcher;
 use crate::runner::{JobRunner, Runner, RunnerContext};
@@ -79,6 +81,8 @@ pub struct Daemon {
     pub started_by: StartedBy,
     /// The variables it was started with, for the daemon that replaces it if it is killed.
     pub variables: BTreeMap<String, String>,
+    /// Serves the page, if the program can.
+    pub page: Option<Arc<dyn PageServer>>,
 }
 
 impl Daemon {
@@ -153,7 +157,11 @@ impl Daemon {
         failpoints::point("start.resumed");
         outside.spawn(stop_on_signals(messages.clone()));
         outside.spawn(server::watch_socket(folder.clone(), messages.clone()));
-        outside.spawn(server::serve(listener, messages, files / 2));
+        if let Some(page) = &self.page {
+            let _inside = outside.enter();
+            page.begin(CoreHandle::new(messages.clone()));
+        }
+        outside.spawn(server::serve(listener, messages, self.page.clone(), files / 2));
         let waiting = thread::Builder::new().name("outside".to_owned());
         let (done, is_done) = oneshot::channel::<()>();
         let outside = waiting.spawn(move || {

@@ -20,6 +20,7 @@ mod journal_watcher;
 pub mod launch;
 mod log_watcher;
 pub mod notice;
+pub mod page_server;
 pub mod presence;
 mod process_watcher;
 pub mod runner;

@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::core::{CoreMessage, FollowStart, refusal};
 use crate::frame;
+use crate::page_server::{PageRequest, PageServer};
 
 /// How many connections may be open at once; others wait.
 const CONNECTIONS: usize = 2048;
@@ -54,7 +55,12 @@ pub async fn watch_socket(folder: DaemonFolder, messages: mpsc::Sender<CoreMessa
 
 /// Accepts connections until the loop has ended; at most as many at once as there are file
 /// descriptors for them.
-pub async fn serve(listener: UnixListener, messages: mpsc::Sender<CoreMessage>, files: usize) {
+pub async fn serve(
+    listener: UnixListener,
+    messages: mpsc::Sender<CoreMessage>,
+    page: Option<Arc<dyn PageServer>>,
+    files: usize,
+) {
     let room = Arc::new(Semaphore::new(CONNECTIONS.min(files)));
     loop {
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
@@ -70,11 +76,11 @@ pub async fn serve(listener: UnixListener, messages: mpsc::Sender<CoreMessage>, 
             },
             () = messages.closed() => return,
         };
-        let messages = messages.clone();
+        let (messages, page) = (messages.clone(), page.clone());
         tokio::spawn(async move {
             let _place = place;
             // An error on a connection only ends that connection.
-            if let Err(error) = talk(stream, messages).await {
+            if let Err(error) = talk(stream, messages, page).await {
                 tracing::debug!("a connection ended: {error}");
             }
         });
@@ -84,6 +90,7 @@ pub async fn serve(listener: UnixListener, messages: mpsc::Sender<CoreMessage>, 
 async fn talk(
     mut stream: UnixStream,
     messages: mpsc::Sender<CoreMessage>,
+    page: Option<Arc<dyn PageServer>>,
 ) -> Result<(), FrameError> {
     if !peer::is_ours(&stream) {
         tracing::warn!("rejected a connection from another user's process");
@@ -133,12 +140,20 @@ async fn talk(
                 frame::send(&mut stream, &answer).await?;
             }
             request => {
+                // The loop knows whether the caller is a person; the page is not its concern.
+                let for_page = PageRequest::of(&request);
                 let (answer, answered) = oneshot::channel();
                 let message = CoreMessage::Request(request, peer::process(&stream), answer);
                 if messages.send(message).await.is_err() {
                     return Ok(());
                 }
                 let Ok(answer) = answered.await else { return Ok(()) };
+                let answer = match for_page {
+                    Some(request) if answer == Response::Done => {
+                        ask_page(page.as_deref(), request).await
+                    }
+                    _ => answer,
+                };
                 match frame::send(&mut stream, &answer).await {
                     Err(FrameError::TooLong(length)) => {
                         let why = format!("the answer is too long ({length} bytes)");
@@ -148,6 +163,23 @@ async fn talk(
                     sent => sent?,
                 }
             }
+        }
+    }
+}
+
+async fn ask_page(page: Option<&dyn PageServer>, request: PageRequest) -> Response {
+    let Some(page) = page else {
+        let why = "this program was built without the page";
+        return Response::Refused(refusal(RefusalCode::BadRequest, why));
+    };
+    match request {
+        PageRequest::Open(open) => match page.open(open).await {
+            Ok(link) => Response::Page(link),
+            Err(refused) => Response::Refused(refused),
+        },
+        PageRequest::Close => {
+            page.close().await;
+            Response::Done
         }
     }
 }

@@ -8,14 +8,15 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use anyhook_model::approval_request::{
-    ANSWER, AgentQuestion, ApprovalEnding, ApprovalKind, Choice, DECLINE,
+    ANSWER, AgentQuestion, ApprovalEnding, ApprovalKind, Choice, DECLINE, RequestedCall,
 };
-use anyhook_model::json::{shorten, to_spaced};
+use anyhook_model::json::{any_leaf, shorten, to_spaced};
 use anyhook_model::{
     ApprovalRequest, Effect, Event, EventKind, Host, PromptType, Record, RecordId, Resolution,
-    Verdict,
+    ToolCall, Verdict,
 };
 use jiff::SignedDuration;
+use serde_json::Value;
 
 use crate::digest::Hasher;
 use crate::places::Places;
@@ -24,6 +25,12 @@ use crate::settings::{DecisionSettings, WaitFor};
 
 /// The description of a question is cut to this length.
 const QUESTION_LIMIT: usize = 1000;
+
+/// All calls of a request together take at most this many bytes: an open request stays in the
+/// daemon's memory.
+const CALLS_LIMIT: usize = 48 * 1024;
+/// At most this many calls of a patch are shown.
+const CALLS_SHOWN: usize = 50;
 
 /// Time reserved for the reply when no one answers.
 const MARGIN: Duration = Duration::from_secs(1);
@@ -103,6 +110,8 @@ pub fn inquiry(
         tool: Some(tool.name.clone()),
         about: about(events).filter(|_| questions.is_empty()).map(|about| clean(&about)),
         digest: Some(digest(events)),
+        hook: verdict.by.clone().filter(|_| kind == ApprovalKind::Ask),
+        calls: if questions.is_empty() { calls(events, verdict) } else { Vec::new() },
         options: options(&questions),
         questions,
         created,
@@ -209,6 +218,56 @@ fn about(events: &[&Event]) -> Option<String> {
     event.headline().map(Cow::into_owned)
 }
 
+/// Returns the calls for the person who decides, without secrets.
+fn calls(events: &[&Event], verdict: &Verdict) -> Vec<RequestedCall> {
+    let tools: Vec<_> = events.iter().filter_map(|event| event.tool.as_ref()).collect();
+    let limit = CALLS_LIMIT / tools.len().max(1);
+    let of_tool = |tool: &&ToolCall| {
+        // Hooks change the input of a single call only.
+        let changed = verdict.input.as_ref().filter(|_| tools.len() == 1);
+        let changed = changed.map(|changed| readable(&Value::from(changed.clone()), limit));
+        let (input, is_shortened) = readable(&tool.input, limit);
+        RequestedCall {
+            tool: tool.name.clone(),
+            input,
+            shortened: is_shortened || changed.as_ref().is_some_and(|(_, shortened)| *shortened),
+            changed: changed.map(|(changed, _)| changed),
+        }
+    };
+    tools.iter().take(CALLS_SHOWN).map(of_tool).collect()
+}
+
+/// Returns an input without secrets and of a bounded length, and whether it was shortened.
+fn readable(input: &Value, limit: usize) -> (Value, bool) {
+    let text = input.to_string();
+    if text.len() <= limit {
+        let clean = without_secrets(text);
+        return (serde_json::from_str(&clean).unwrap_or(Value::String(clean)), false);
+    }
+    // One text is what makes inputs long; of several, each gets its part.
+    let mut texts = 0_usize;
+    any_leaf(input, &mut |_| {
+        texts += 1;
+        false
+    });
+    let each = limit / 2 / texts.max(1);
+    let mut short = input.clone();
+    for_each_text(&mut short, &mut |text| {
+        *text = shorten(&without_secrets(std::mem::take(text)), each);
+    });
+    let text = short.to_string();
+    if text.len() <= limit { (short, true) } else { (Value::String(shorten(&text, limit)), true) }
+}
+
+fn for_each_text(value: &mut Value, change: &mut impl FnMut(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(all) => all.iter_mut().for_each(|one| for_each_text(one, change)),
+        Value::Object(all) => all.values_mut().for_each(|one| for_each_text(one, change)),
+        _ => {}
+    }
+}
+
 fn digest(events: &[&Event]) -> String {
     let mut hash = Hasher::default();
     for (index, tool) in events.iter().filter_map(|event| event.tool.as_ref()).enumerate() {
@@ -226,7 +285,6 @@ fn digest(events: &[&Event]) -> String {
 mod tests {
     use std::path::Path;
 
-    use anyhook_model::ToolCall;
     use jiff::Timestamp;
     use serde_json::json;
 
@@ -301,6 +359,28 @@ mod tests {
         let both = ask(&[&one, &other]);
         assert_eq!(both.about.as_deref(), Some("2 changes: Shell ls, Shell rm -rf /"));
         assert_ne!(both.digest, ask(&[&one]).digest);
+    }
+
+    #[test]
+    fn the_person_sees_the_whole_call_without_secrets() {
+        let token = format!("ghp_{}", "x7".repeat(18));
+        let mut call = event(EventKind::BeforeTool, &format!("echo {token}; ls"));
+        let inquiry = asked(&call, Some(Effect::Ask), &both()).unwrap();
+        let [shown] = &inquiry.calls[..] else { panic!("{inquiry:?}") };
+        let command = shown.input["command"].as_str().unwrap();
+        assert!(command.starts_with("echo [redacted") && command.ends_with("; ls"), "{command}");
+        assert!(!shown.shortened && shown.changed.is_none(), "{shown:?}");
+        call.tool.as_mut().unwrap().input =
+            json!({"path": "a", "content": "é".repeat(CALLS_LIMIT)});
+        let inquiry = asked(&call, Some(Effect::Ask), &both()).unwrap();
+        let [shown] = &inquiry.calls[..] else { panic!("{inquiry:?}") };
+        assert!(shown.shortened && shown.input["path"] == "a", "{shown:?}");
+        assert!(shown.input.to_string().len() <= CALLS_LIMIT);
+        let many: Vec<Event> = (0..CALLS_SHOWN * 2).map(|_| call.clone()).collect();
+        let many: Vec<&Event> = many.iter().collect();
+        let size: usize =
+            calls(&many, &Verdict::default()).iter().map(|call| call.input.to_string().len()).sum();
+        assert!(size <= CALLS_LIMIT, "{size}");
     }
 
     #[test]

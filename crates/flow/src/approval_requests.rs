@@ -175,6 +175,8 @@ impl ApprovalRequests {
     pub fn end(&mut self, resolution: &Resolution) -> bool {
         let Some(mut held) = self.open.remove(&resolution.id) else { return false };
         held.resolution = Some(resolution.clone());
+        // The journal has them.
+        held.inquiry.calls = Vec::new();
         self.made.insert(resolution.id.clone(), held);
         true
     }
@@ -471,6 +473,8 @@ pub fn escalation(signal: &AgentSignal, id: RecordId, now: Timestamp) -> Approva
         tool: None,
         about: None,
         digest: None,
+        hook: None,
+        calls: Vec::new(),
         options: vec![
             Choice::new("done", "it has been handled"),
             Choice::new("dismiss", "nothing needs to be done"),
@@ -508,6 +512,8 @@ mod tests {
             tool: None,
             about: None,
             digest: Some("d".to_owned()),
+            hook: None,
+            calls: Vec::new(),
             options: vec![Choice::new("allow", ""), Choice::new("deny", "")],
             questions: Vec::new(),
             created: second(0),

@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::agent::CallerProcess;
 use crate::id::RecordId;
@@ -51,6 +52,13 @@ pub struct ApprovalRequest {
     /// The SHA-256 of the tool and its input: an answer is valid for this call only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// The hook that wants a person to decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
+    /// The calls in full, without secrets; those of a patch are several. Kept while the request is
+    /// open: afterwards the journal has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<RequestedCall>,
     /// The options, numbered from 1.
     pub options: Vec<Choice>,
     /// The agent's questions, in its own words.
@@ -63,6 +71,22 @@ pub struct ApprovalRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub until: Option<Timestamp>,
+}
+
+/// A call that waits for approval, as the person who decides should see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RequestedCall {
+    /// The tool.
+    pub tool: String,
+    /// Its input.
+    pub input: Value,
+    /// The input after the changes of hooks, if they changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<Value>,
+    /// Whether long texts were shortened.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shortened: bool,
 }
 
 /// An option.

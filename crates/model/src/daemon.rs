@@ -134,6 +134,36 @@ pub enum Request {
         /// Who requested it.
         by: String,
     },
+    /// Serve the page, unless it is served already, and return a link that opens it once.
+    OpenPage(OpenPage),
+    /// Stop serving the page, and end its sessions.
+    ClosePage {
+        /// Who requested it.
+        by: String,
+    },
+}
+
+/// A request for the page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OpenPage {
+    /// The page to open first, such as `/decisions/7k2m9x4q`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Who requested it.
+    pub by: String,
+}
+
+/// Where the page is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PageLink {
+    /// The link: it opens the page once, and soon.
+    pub link: String,
+    /// The page's address, for a browser that has opened it before.
+    pub address: String,
+    /// For how many seconds the link is valid.
+    pub seconds: u64,
 }
 
 /// A claim on a decision.
@@ -210,6 +240,10 @@ pub struct ResolveDecision {
     /// Whether to allow exactly the same call for the rest of the agent's session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
+    /// The digest of the call that the person has seen; the answer is refused if the decision is
+    /// about another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// A question from a hook process to a person.
@@ -253,6 +287,8 @@ pub enum Response {
     PipelineLog(Vec<PipelineLine>),
     /// Where an agent's session is.
     Session(SessionView),
+    /// Where the page is.
+    Page(PageLink),
     /// The request was refused.
     Refused(Refusal),
 }

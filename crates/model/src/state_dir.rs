@@ -74,6 +74,8 @@ places! {
     pipelines => "daemon/pipelines/";
     /// Sockets of agents' sessions.
     run => "daemon/run/";
+    /// The page in the browser: its address, its sessions, the tokens of programs.
+    ui => "ui/";
 }
 
 impl<'path> StateDir<'path> {

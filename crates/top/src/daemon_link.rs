@@ -154,6 +154,7 @@ impl Connection {
             message: None,
             by,
             again: false,
+            digest: None,
         };
         match self.client().and_then(|client| client.resolve(resolve)) {
             Ok(resolution) => Ok(format!("{id}: {}", resolution.choice.unwrap_or_default())),

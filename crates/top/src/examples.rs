@@ -43,6 +43,8 @@ pub fn decision(id: &str, created: Timestamp) -> DecisionView {
         tool: Some("Shell".to_owned()),
         about: Some(format!("git push {id}")),
         digest: Some("5d41402abc4b2a76b9719d911017c592".to_owned()),
+        hook: None,
+        calls: Vec::new(),
         options: vec![
             Choice::new("allow", "the call is allowed"),
             Choice::new("deny", "the call is turned down"),

@@ -109,6 +109,8 @@ impl StageGate {
             tool: None,
             about: None,
             digest: None,
+            hook: None,
+            calls: Vec::new(),
             options: self.options.clone(),
             questions: Vec::new(),
             created: now(),

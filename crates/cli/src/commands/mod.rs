@@ -42,6 +42,7 @@ mod status_line;
 mod test;
 mod top;
 mod trust;
+mod ui;
 mod undo;
 mod uninstall;
 mod untrust;
@@ -136,6 +137,7 @@ enum Command {
     Verify(verify::VerifyArgs),
     Stats(stats::StatsArgs),
     Top(top::TopArgs),
+    Ui(ui::UiArgs),
     Watch(watch::WatchArgs),
     Agent(agent::AgentArgs),
     Pipeline(pipeline::PipelineArgs),
@@ -412,6 +414,7 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Comma
         Command::Verify(arguments) => verify::run(&arguments, environment, out),
         Command::Stats(arguments) => stats::run(&arguments, environment, out),
         Command::Top(arguments) => top::run(&arguments, environment),
+        Command::Ui(arguments) => ui::run(&arguments, environment, out),
         Command::Watch(arguments) => watch::run(&arguments, environment, out),
         Command::Pipeline(arguments) => pipeline::run(arguments, environment, out),
         Command::Agent(arguments) => agent::run(arguments, environment, out),

@@ -69,6 +69,11 @@ pub const RULES: &[(&str, Rule)] = &[
     ("verify", Rule::Anyone),
     ("stats", Rule::Anyone),
     ("top", Rule::Anyone),
+    // Whoever has the link answers decisions.
+    ("ui", Rule::Itself),
+    ("ui token add", Rule::Person),
+    ("ui token list", Rule::Anyone),
+    ("ui token remove", Rule::Person),
     ("watch", Rule::Anyone),
     ("agent list", Rule::Anyone),
     ("agent show", Rule::Anyone),

@@ -62,7 +62,10 @@ impl Core {
             Request::Thaw { agent, by } => self.thaw(&agent, by),
             Request::Kill { agent, by: _ } => return self.kill(&agent, answer),
             // The server handles these.
-            Request::Stop | Request::Follow { .. } => Response::Done,
+            Request::Stop
+            | Request::Follow { .. }
+            | Request::OpenPage(_)
+            | Request::ClosePage { .. } => Response::Done,
         };
         // A client that has disconnected needs no answer.
         let _ = answer.send(response);
@@ -179,6 +182,9 @@ impl Core {
             Request::ResumePipeline(request) => ("pipeline resume", request.id.clone()),
             Request::Send(send) => ("agent send", send.agent.clone()),
             Request::Thaw { agent, .. } => ("agent thaw", agent.clone()),
+            // Whoever has the page can answer.
+            Request::OpenPage(_) => ("ui", String::new()),
+            Request::ClosePage { .. } => ("ui --stop", String::new()),
             _ => return None,
         };
         let process = process?;
@@ -189,7 +195,14 @@ impl Core {
     }
 
     fn resolve_for(&mut self, resolve: ResolveDecision, caller: Option<CallerProcess>) -> Response {
-        let ResolveDecision { id, choice, more, message, by, again } = resolve;
+        let ResolveDecision { id, choice, more, message, by, again, digest } = resolve;
+        if let Some(seen) = &digest
+            && let Ok(held) = self.find_decision(&id)
+            && held.inquiry.digest.as_ref() != Some(seen)
+        {
+            let why = format!("decision {} is about another call", held.inquiry.id);
+            return Response::Refused(refusal(RefusalCode::NotNow, &why));
+        }
         let now = anyhook_engine::now();
         let found = self.find_decision(&id).and_then(|held| {
             self.state.inquiries.answer(held.inquiry.id.as_str(), &choice, &more, message, by, now)

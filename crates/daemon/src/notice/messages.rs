@@ -305,6 +305,8 @@ pub(crate) mod tests {
             tool: Some("Shell".to_owned()),
             about: Some("rm -rf build".to_owned()),
             digest: None,
+            hook: None,
+            calls: Vec::new(),
             options: vec![Choice::new("allow", "it runs"), Choice::new("deny", "it does not")],
             questions: Vec::new(),
             created: "2026-01-01T00:00:00Z".parse().unwrap(),

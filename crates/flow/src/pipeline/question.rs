@@ -71,6 +71,8 @@ pub fn inquiry(
         tool: None,
         about: None,
         digest: None,
+        hook: None,
+        calls: Vec::new(),
         options,
         questions: Vec::new(),
         created: now,

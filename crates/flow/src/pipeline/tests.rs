@@ -209,6 +209,8 @@ impl World {
             tool: Some("Shell".to_owned()),
             about: Some("make deploy".to_owned()),
             digest: Some("abc".to_owned()),
+            hook: None,
+            calls: Vec::new(),
             options: vec![Choice::new("allow", ""), Choice::new("deny", "")],
             questions: Vec::new(),
             created: self.at(),

@@ -58,7 +58,7 @@ pub fn run(arguments: ResolveArgs, environment: &Environment, out: &mut Out) -> 
     }
     let ResolveArgs { id, choice, more, message, again, json, .. } = arguments;
     let choice = choice.unwrap_or_default();
-    let resolve = ResolveDecision { id, choice, more, message, by, again };
+    let resolve = ResolveDecision { id, choice, more, message, by, again, digest: None };
     let resolution = connect(environment)?.resolve(resolve)?;
     if json {
         out.json(&resolution)?;
@@ -160,6 +160,7 @@ fn answer(
             message: arguments.message.clone(),
             by: by.to_owned(),
             again: false,
+            digest: decision.inquiry.digest.clone(),
         };
         match client.resolve(resolve) {
             Ok(resolution) => {

@@ -1,0 +1,139 @@
+//! What every request needs: the daemon's loop, the folders, who may come in.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhook_daemon::page_server::CoreHandle;
+use anyhook_engine::Places;
+use anyhook_engine::journal::Journal;
+use anyhook_engine::settings::Settings;
+use anyhook_model::StateDir;
+use anyhook_model::daemon::{
+    AgentView, DaemonStatus, DecisionView, Refusal, RefusalCode, Request, Response,
+};
+use tokio::sync::watch;
+
+use crate::error::PageError;
+use crate::sessions::Sessions;
+use crate::tokens::TokenStore;
+
+/// The page while it is served.
+#[derive(Debug)]
+pub struct App {
+    /// The daemon's loop.
+    pub core: CoreHandle,
+    /// Where things are.
+    pub places: Places,
+    /// The state folder.
+    pub state: PathBuf,
+    /// The browsers that may use the page.
+    pub sessions: Mutex<Sessions>,
+    /// The programs that may use the API.
+    pub tokens: TokenStore,
+    /// The host and port that requests must name.
+    pub authority: String,
+    /// When the page was last used.
+    pub used: Mutex<Instant>,
+    /// Held by every stream of events.
+    pub streams: Arc<()>,
+    /// `true` as soon as the page is closed: streams end then.
+    pub closing: watch::Receiver<bool>,
+}
+
+impl App {
+    /// Notes that someone uses the page.
+    pub fn touch(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Returns for how long nobody has used the page.
+    pub fn idle(&self) -> Duration {
+        if Arc::strong_count(&self.streams) > 1 {
+            return Duration::ZERO;
+        }
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// Returns the sessions.
+    pub fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns where pages come from: what browsers call the origin.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.authority)
+    }
+
+    /// Returns the journal.
+    pub fn journal(&self) -> Journal {
+        let settings = Settings::load(&self.places, None);
+        Journal::with(&self.state, settings.journal)
+    }
+
+    /// Sends a request to the daemon.
+    pub async fn ask(&self, request: Request) -> Result<Response, PageError> {
+        match self.core.request(request).await {
+            Response::Refused(refusal) => Err(refusal.into()),
+            response => Ok(response),
+        }
+    }
+
+    /// Returns the daemon's status.
+    pub async fn status(&self) -> Result<DaemonStatus, PageError> {
+        match self.ask(Request::Status).await? {
+            Response::Status(status) => Ok(*status),
+            _ => Err(PageError::no_answer()),
+        }
+    }
+
+    /// Returns every agent, those that wait for a person first.
+    pub async fn agents(&self) -> Result<Vec<AgentView>, PageError> {
+        match self.ask(Request::Agents).await? {
+            Response::Agents(agents) => Ok(agents),
+            _ => Err(PageError::no_answer()),
+        }
+    }
+
+    /// Returns an agent by its id or name.
+    pub async fn agent(&self, name: &str) -> Result<AgentView, PageError> {
+        let agents = self.agents().await?;
+        let is_it = |agent: &&AgentView| agent.id == name || agent.name.as_deref() == Some(name);
+        let found = agents.iter().find(|agent| agent.id == name).or(agents.iter().find(is_it));
+        found.cloned().ok_or_else(|| PageError::unknown("agent", name))
+    }
+
+    /// Returns every decision, oldest first.
+    pub async fn decisions(&self) -> Result<Vec<DecisionView>, PageError> {
+        match self.ask(Request::Decisions).await? {
+            Response::Decisions(decisions) => Ok(decisions),
+            _ => Err(PageError::no_answer()),
+        }
+    }
+
+    /// Returns a decision by its id.
+    pub async fn decision(&self, id: &str) -> Result<DecisionView, PageError> {
+        let decisions = self.decisions().await?;
+        let found = decisions.into_iter().find(|decision| decision.inquiry.id.as_str() == id);
+        found.ok_or_else(|| PageError::unknown("decision", id))
+    }
+}
+
+/// Returns the page's folder in the state folder.
+pub fn folder(state: &Path) -> PathBuf {
+    StateDir::new(state).ui()
+}
+
+/// Runs what reads files, where it delays nobody.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, PageError> + Send + 'static,
+) -> Result<T, PageError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(_) => Err(PageError::from(Refusal {
+            code: RefusalCode::Busy,
+            message: "the request was not carried out".to_owned(),
+            hint: Some("anyhook daemon logs".to_owned()),
+        })),
+    }
+}

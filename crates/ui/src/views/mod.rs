@@ -1,0 +1,105 @@
+//! The pages. Each is made completely for each request; text from elsewhere is always escaped.
+
+mod agents;
+mod call;
+mod decisions;
+mod enter;
+mod form;
+mod layout;
+mod parts;
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::Router;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use maud::{DOCTYPE, Markup, html};
+
+use crate::app::App;
+use crate::error::PageError;
+use crate::guard::Caller;
+
+/// Returns the routes of the pages.
+pub fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/", get(|| async { Redirect::to("/agents") }))
+        .route("/enter", get(enter::enter))
+        .route("/leave", post(enter::leave))
+        .route("/agents", get(agents::list))
+        .route("/agents/{id}", get(agents::show))
+        .route("/agents/{id}/input", post(agents::send))
+        .route("/decisions", get(decisions::list))
+        .route("/decisions/{id}", get(decisions::show))
+        .route("/decisions/{id}/answer", post(decisions::answer))
+        .route("/decisions/{id}/claim", post(decisions::claim))
+        .route("/decisions/{id}/release", post(decisions::release))
+}
+
+/// There is no such page.
+pub async fn nothing_here(Extension(caller): Extension<Caller>) -> Response {
+    failed(
+        &PageError::new(StatusCode::NOT_FOUND, "unknown", "there is no such page"),
+        Some(&caller),
+    )
+}
+
+/// A page that failed.
+pub struct Failed(pub PageError, pub Caller);
+
+impl IntoResponse for Failed {
+    fn into_response(self) -> Response {
+        failed(&self.0, Some(&self.1))
+    }
+}
+
+/// Shows why a request was not answered; without a caller, without anything that only callers see.
+pub fn failed(error: &PageError, caller: Option<&Caller>) -> Response {
+    let content = html! {
+        section.notice.bad role="alert" {
+            h1 { (headline(error.status)) }
+            p { (sentence(&error.message)) }
+            @if let Some(hint) = &error.hint { p.hint { "Next: " code { (hint) } } }
+        }
+    };
+    let page = match caller {
+        Some(caller) => layout::bare("Not done", Some(caller), &content),
+        None => layout::bare("Not let in", None, &content),
+    };
+    (error.status, page).into_response()
+}
+
+fn headline(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => "This page is locked",
+        StatusCode::NOT_FOUND => "Not found",
+        StatusCode::CONFLICT => "Too late",
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::INSUFFICIENT_STORAGE => {
+            "The daemon cannot do this now"
+        }
+        _ => "This was not done",
+    }
+}
+
+/// Returns a message as a sentence.
+fn sentence(message: &str) -> String {
+    let mut letters = message.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}
+
+/// Makes a browser that comes from another site come again, from here: then it has its cookie.
+pub fn reload() -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="refresh" content="0";
+                title { "anyhook" }
+            }
+            body { p { a href="" { "Continue" } } }
+        }
+    }
+}
