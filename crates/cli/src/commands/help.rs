@@ -40,7 +40,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "decision",
         ],
     ),
-    ("Journal", &["log", "stats", "top", "watch", "verify"]),
+    ("Journal", &["log", "stats", "top", "watch", "mcp", "verify"]),
     ("Pipelines and workflows", &["pipeline", "runbook", "workflow", "review", "context7"]),
     (
         "Plumbing",
