@@ -49,7 +49,12 @@ pub fn server_info() -> Value {
 
 /// Returns the answer to a request.
 pub fn reply(id: &RequestId, result: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "result": result})
+    let mut answer = Object::new();
+    answer.insert("jsonrpc".to_owned(), "2.0".into());
+    answer.insert("id".to_owned(), id.clone().into());
+    // Moved: a result may be large.
+    answer.insert("result".to_owned(), result);
+    Value::Object(answer)
 }
 
 /// Returns the answer to what could not be done; without an id if that of the request is unknown.
