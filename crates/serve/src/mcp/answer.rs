@@ -25,7 +25,7 @@ impl ErrorCode {
 pub struct RpcError {
     pub code: ErrorCode,
     pub message: String,
-    pub data: Option<Value>,
+    pub data: Option<Box<Value>>,
 }
 
 impl RpcError {
@@ -61,7 +61,7 @@ pub fn reply(id: &RequestId, result: Value) -> Value {
 pub fn error_reply(id: Option<&RequestId>, error: &RpcError) -> Value {
     let mut told = json!({"code": error.code.0, "message": error.message});
     if let Some(data) = &error.data {
-        told["data"] = data.clone();
+        told["data"] = Value::clone(data);
     }
     json!({"jsonrpc": "2.0", "id": id, "error": told})
 }

@@ -55,7 +55,7 @@ impl Era {
         }
         let data = json!({"supported": supported(), "requested": asked});
         Err(RpcError {
-            data: Some(data),
+            data: Some(Box::new(data)),
             ..RpcError::new(ErrorCode::UNSUPPORTED_VERSION, "Unsupported protocol version")
         })
     }
