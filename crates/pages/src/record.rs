@@ -22,13 +22,13 @@ pub struct Trace {
     /// The record, with its long texts restored.
     pub record: Record,
     /// The record that has the payload and the reply: the first of the same payload.
-    first: Record,
+    pub first: Record,
     /// Records of hooks that ran in the background, and how they ended.
-    later: Vec<Record>,
+    pub later: Vec<Record>,
     /// The event as it came, if it is available.
     event: Option<Event>,
     /// What is not available.
-    missing: Vec<String>,
+    pub missing: Vec<String>,
     /// How the daemon interpreted the record, or why that is not known, if it is for the daemon.
     pub heard: Option<Result<Box<PublishedEvent>, &'static str>>,
 }

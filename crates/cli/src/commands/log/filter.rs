@@ -7,44 +7,49 @@ use anyhook_model::{EventKind, Record};
 use clap::Args;
 use jiff::Timestamp;
 
+use crate::pattern::Pattern;
 use crate::time_arg::TimeArg;
 use crate::ui::{Out, Tone};
 
 /// Which records are shown: those that fit all of these.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct RecordFilter {
     /// Records since then: 30m, 2h, 7d ago, 2026-01-31, 2026-01-31T09:00, or 2026-01-31T09:00:00Z
     #[arg(long, value_name = "T")]
     pub since: Option<TimeArg>,
     /// Records until, in the same formats
     #[arg(long, value_name = "T")]
-    until: Option<TimeArg>,
+    pub until: Option<TimeArg>,
     /// Records of this session; the start of its id is enough
     #[arg(long, value_name = "ID")]
-    session: Option<String>,
+    pub session: Option<String>,
     /// Records of this agent, such as claude-code
     #[arg(long, value_name = "H")]
-    host: Option<String>,
+    pub host: Option<String>,
+    /// Records of this project: its path or folder name; `*` matches anything
+    #[arg(long, value_name = "PATTERN")]
+    pub project: Option<Pattern>,
     /// Records of this event, in either spelling
     #[arg(long, value_name = "E")]
-    event: Option<String>,
+    pub event: Option<String>,
     /// Records of this tool, such as Shell
     #[arg(long, value_name = "T")]
-    tool: Option<String>,
+    pub tool: Option<String>,
     /// Records involving this hook
     #[arg(long, value_name = "NAME")]
-    hook: Option<String>,
+    pub hook: Option<String>,
     /// Records with this verdict: deny, ask, allow, none, capped; failed for a failed hook, changed and
     /// context for what hooks changed or added
     #[arg(long, value_name = "WORD")]
-    verdict: Option<Verdicts>,
+    pub verdict: Option<Verdicts>,
     /// Records containing this text, ignoring case, in the payload, a reason or an output
     #[arg(long, value_name = "TEXT")]
-    text: Option<String>,
+    pub text: Option<String>,
 }
 
+/// A verdict, or something else that hooks did.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Verdicts {
+pub enum Verdicts {
     #[value(alias = "block")]
     Deny,
     Ask,
@@ -95,6 +100,9 @@ impl RecordFilter {
             && self.until.is_none_or(|until| record.at <= until.moment(now))
             && self.session.as_deref().is_none_or(begins)
             && is(&self.host, Some(&record.host))
+            && self.project.as_ref().is_none_or(|wanted| {
+                wanted.matches_path(record.project_dir.as_ref().unwrap_or(&record.work_dir))
+            })
             && is(&self.tool, record.tool.as_deref())
             && self.event.as_ref().is_none_or(|event| {
                 let kind = EventKind::in_any_spelling(event);
