@@ -22,6 +22,7 @@ mod log_watcher;
 pub mod notice;
 pub mod presence;
 mod process_watcher;
+pub mod replies;
 pub mod runner;
 mod running_call;
 pub mod server;
