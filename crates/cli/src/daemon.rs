@@ -12,6 +12,7 @@ use anyhook_daemon::page_server::PageServer;
 use anyhook_daemon::store::StoreError;
 use anyhook_daemon::{Daemon, DaemonError, notice};
 use anyhook_engine::Places;
+use anyhook_engine::settings::Settings;
 use anyhook_model::daemon::{DaemonStatus, RefusalCode, Request, Response, StartedBy};
 use anyhook_model::notice::{DeliveryStatus, NoticeState};
 
@@ -160,7 +161,9 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         .collect();
     let logs = environment::log_homes(&places);
     let started_by = started_by(arguments);
-    let options = PageOptions { places: places.clone(), is_enabled: false, port: 0 };
+    let settings = Settings::load(&places, None).ui;
+    let options =
+        PageOptions { places: places.clone(), is_enabled: settings.enabled, port: settings.port };
     let page: Arc<dyn PageServer> = Arc::new(Page::new(options));
     match (Daemon { logs, places, binary, started_by, variables, page: Some(page) }).run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,10 +11,12 @@ mod journal;
 mod pending;
 mod pipelines;
 mod ran_calls;
+mod replies;
 mod requests;
 mod waiters;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhook_engine::Places;
@@ -32,6 +34,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::failpoints;
 use crate::presence::Presence;
+use crate::replies::code::AnswerKey;
+use crate::replies::{PhoneReply, ReplyChannels};
 use crate::runner::{IsStillIdle, KeysTarget, OutboxFailure, Runner};
 use crate::running_call::RunningCommands;
 use crate::store::{Store, StoreError};
@@ -40,6 +44,7 @@ use self::followers::Followers;
 use self::journal::JournalFeed;
 use self::pending::PendingEntries;
 use self::ran_calls::CallJoin;
+use self::replies::RefusalCount;
 use self::waiters::Waiters;
 
 pub use self::requests::refusal;
@@ -65,6 +70,8 @@ pub enum CoreMessage {
     JournalChanged,
     /// A client's request, with its process id where the system reports it.
     Request(Request, Option<u32>, oneshot::Sender<Response>),
+    /// A button in a notice was pressed. The answer is the choice, or why it was refused.
+    Reply(PhoneReply, oneshot::Sender<Result<String, String>>),
     /// A client subscribes to all events from some point on.
     Follow(FollowStart, mpsc::Sender<PublishedEvent>),
     /// The process that waited for this decision is gone.
@@ -122,6 +129,11 @@ pub struct Core {
     calls_looked_at: Option<Instant>,
     /// Joins executed calls with the journal.
     calls: CallJoin,
+    /// Checks the codes of buttons.
+    answer_key: Option<Arc<AnswerKey>>,
+    /// Where messages are edited.
+    phones: Option<ReplyChannels>,
+    refused_replies: RefusalCount,
 }
 
 /// What a core begins with.
@@ -143,13 +155,18 @@ pub struct CoreParams {
     pub notes: Vec<String>,
     /// What other processes can find out about the daemon without asking it.
     pub presence: Presence,
+    /// The key of the codes that buttons answer with, if any do.
+    pub answer_key: Option<Arc<AnswerKey>>,
+    /// The services that carry notices and answers, if any do.
+    pub phones: Option<ReplyChannels>,
 }
 
 impl Core {
     /// Creates a core that continues from the stored state.
     pub fn new(beginning: CoreParams) -> Self {
-        let CoreParams { state, store, places, journal, wanted, runner, notes, presence } =
+        let CoreParams { state, store, places, journal, wanted, runner, notes, presence, .. } =
             beginning;
+        let (answer_key, phones) = (beginning.answer_key, beginning.phones);
         let mut waiters = Waiters::default();
         waiters.expect(state.inquiries.open());
         Self {
@@ -167,6 +184,9 @@ impl Core {
             presence,
             calls_looked_at: None,
             calls: CallJoin::new(places),
+            answer_key,
+            phones,
+            refused_replies: RefusalCount::default(),
         }
     }
 
@@ -277,6 +297,9 @@ impl Core {
         match message {
             CoreMessage::JournalChanged | CoreMessage::Stop => {}
             CoreMessage::Request(request, process, answer) => self.answer(request, process, answer),
+            CoreMessage::Reply(reply, answer) => {
+                let _ = answer.send(self.reply(&reply));
+            }
             CoreMessage::Follow(from, follower) => self.follow(from, follower),
             CoreMessage::Waived(id) => {
                 if self.waiters.leave(&id) {
@@ -370,6 +393,7 @@ impl Core {
     fn act(&mut self, effects: &StateEffects) {
         for resolution in &effects.answers {
             self.waiters.answer(resolution);
+            self.tell_phones(resolution);
         }
         for event in &effects.followed {
             self.forget_environment(event);

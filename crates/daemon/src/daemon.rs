@@ -2,7 +2,7 @@
 //! to.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{io, thread};
 
@@ -14,6 +14,7 @@ use anyhook_hosts::log::LogRoots;
 use anyhook_model::StateDir;
 use anyhook_model::daemon::StartedBy;
 use anyhook_socket::{DaemonFolder, FolderError};
+use tokio::net::UnixListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
@@ -24,6 +25,7 @@ use crate::log_watcher::LogWatcher;
 use crate::page_server::{CoreHandle, PageServer};
 use crate::presence::{Presence, PreviousRun};
 use crate::process_watcher::ProcessWatcher;
+use crate::replies::{AnswerCodes, ReplyChannels};
 use crate::runner::{JobRunner, Runner, RunnerContext};
 use crate::store::{RecoveredStore, Store, StoreError, StoreOptions};
 use crate::{failpoints, notice, server};
@@ -110,9 +112,16 @@ impl Daemon {
         let processes = ProcessWatcher::start(files / 4, move |(agent, process)| {
             let _ = ends.blocking_send(CoreMessage::ProcessEnded(agent, process));
         });
+        let codes = answer_codes(&settings, &state_folder, &mut notes);
+        let answer_key = codes.as_ref().map(|codes| codes.key.clone());
+        let answers = codes.is_some();
+        let phones =
+            ReplyChannels::start(&settings.notify, &state_folder, answers, messages.clone());
+        let phones = phones.map_err(no_threads)?;
         let tools = RunnerContext {
             binary: self.binary.clone(),
             notify: settings.notify,
+            ui: settings.ui,
             claims: notice::folder(&state_folder),
             places: self.places.clone(),
             engine: Engine::new(self.places.clone()),
@@ -124,15 +133,11 @@ impl Daemon {
             home: self.places.home.clone(),
             messages: messages.clone(),
         };
-        let runner = Runner::start(tools, jobs, processes.map_err(no_threads)?);
+        let runner = Runner::start(tools, jobs, processes.map_err(no_threads)?, codes);
         let runner = runner.map_err(no_threads)?;
         let presence =
             Presence::begin(folder.clone(), before, self.started_by, self.variables.clone());
-        let listener = {
-            let _inside = outside.enter();
-            let no_socket = |error| DaemonError::System { what: "cannot create the socket", error };
-            server::listen(&folder).map_err(no_socket)?
-        };
+        let listener = listen(&outside, &folder)?;
         let _ = std::fs::create_dir_all(journal.folder());
         let grown = JournalWatcher::watch(journal.folder(), messages.clone());
         if let Err(error) = &grown {
@@ -151,8 +156,18 @@ impl Daemon {
             runner.ask_at_gates();
         }
         let places = self.places.clone();
-        let beginning =
-            CoreParams { state, store, places, journal, wanted, runner, notes, presence };
+        let beginning = CoreParams {
+            state,
+            store,
+            places,
+            journal,
+            wanted,
+            runner,
+            notes,
+            presence,
+            answer_key,
+            phones,
+        };
         let mut core = Core::new(beginning);
         failpoints::point("start.resumed");
         outside.spawn(stop_on_signals(messages.clone()));
@@ -199,6 +214,20 @@ fn raise_file_limit() -> usize {
     let limit =
         if soft < wanted && setrlimit(Resource::Nofile, raised).is_ok() { wanted } else { soft };
     usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+fn listen(outside: &Runtime, folder: &DaemonFolder) -> Result<UnixListener, DaemonError> {
+    let _inside = outside.enter();
+    let no_socket = |error| DaemonError::System { what: "cannot create the socket", error };
+    server::listen(folder).map_err(no_socket)
+}
+
+/// Returns what makes the codes of buttons; without a key, they do not answer.
+fn answer_codes(settings: &Settings, state: &Path, notes: &mut Vec<String>) -> Option<AnswerCodes> {
+    AnswerCodes::of(&settings.notify, state).unwrap_or_else(|error| {
+        notes.push(format!("buttons in notices do not answer, for want of a key: {error}"));
+        None
+    })
 }
 
 fn runtime() -> io::Result<Runtime> {

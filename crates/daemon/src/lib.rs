@@ -23,6 +23,7 @@ pub mod notice;
 pub mod page_server;
 pub mod presence;
 mod process_watcher;
+pub mod replies;
 pub mod runner;
 mod running_call;
 pub mod server;

@@ -3,13 +3,15 @@
 //! A project's settings may only tighten what the levels above allow.
 
 mod notify;
+mod ui;
 
 use std::cell::OnceCell;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub use notify::{NotifyCommand, NotifySettings};
+pub use notify::{NotifyCommand, NotifySettings, NtfySettings, SlackSettings, TelegramSettings};
+pub use ui::UiSettings;
 
 use crate::discover::not_roots_alone;
 use crate::hook::read_regular;
@@ -37,6 +39,7 @@ struct File {
     notify: Option<NotifySettings>,
     person: Option<PersonSettings>,
     alarms: Option<AlarmSettings>,
+    ui: Option<UiSettings>,
 }
 
 /// What an alarm does: the `[alarms]` table. A project cannot set it.
@@ -89,8 +92,8 @@ struct OnlyPerson {
 }
 
 /// The valid top-level keys of a file.
-const TABLES: [&str; 7] =
-    ["stop_cap", "ask_fallback", "journal", "decisions", "notify", "person", "alarms"];
+const TABLES: [&str; 8] =
+    ["stop_cap", "ask_fallback", "journal", "decisions", "notify", "person", "alarms", "ui"];
 
 /// Whether a command needs a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -202,6 +205,8 @@ pub struct Settings {
     pub person: PersonSettings,
     /// What an alarm does.
     pub alarms: AlarmSettings,
+    /// The page that the daemon serves.
+    pub ui: UiSettings,
     /// Files that could not be read, and values that are ignored.
     pub problems: Vec<String>,
 }
@@ -291,6 +296,7 @@ impl Settings {
             ("notify", "notices", project.notify.is_some()),
             ("person", "who counts as a person", project.person.is_some()),
             ("alarms", "alarms", project.alarms.is_some()),
+            ("ui", "the page", project.ui.is_some()),
         ];
         for (table, what, _) in not_its_own.into_iter().filter(|(_, _, said)| *said) {
             problems.push(format!("a project cannot configure {what}: ignoring its [{table}]"));
@@ -299,6 +305,7 @@ impl Settings {
         let journal = managed.journal.or(user.journal).unwrap_or_default();
         let decisions = managed.decisions.or(user.decisions).unwrap_or_default();
         let notify = managed.notify.or(user.notify).unwrap_or_default();
+        let ui = managed.ui.or(user.ui).unwrap_or_default();
         // Stopping is tighter: neither level can revoke the other's.
         let freezes = |alarms: Option<AlarmSettings>| alarms.is_some_and(|alarms| alarms.freeze);
         let alarms = AlarmSettings { freeze: freezes(managed.alarms) || freezes(user.alarms) };
@@ -318,7 +325,7 @@ impl Settings {
             TerminalRule::Optional
         };
         let person = PersonSettings { terminal };
-        Self { stop_cap, ask_fallback, journal, decisions, notify, person, alarms, problems }
+        Self { stop_cap, ask_fallback, journal, decisions, notify, person, alarms, ui, problems }
     }
 }
 

@@ -78,6 +78,9 @@ pub struct Notice {
     /// The project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// The page of the decision, if there is one (`[ui] url`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     /// When it occurred.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,
@@ -96,7 +99,7 @@ pub struct NoticeOption {
 }
 
 /// A channel by which a person is notified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
@@ -106,6 +109,12 @@ pub enum Channel {
     Command,
     /// A request to a server.
     Webhook,
+    /// A message to a topic of an ntfy server.
+    Ntfy,
+    /// A message in Slack.
+    Slack,
+    /// A message of a Telegram bot.
+    Telegram,
     /// The bell of the user's terminals.
     Bell,
 }
@@ -117,6 +126,9 @@ impl Channel {
             Self::Desktop => "desktop",
             Self::Command => "command",
             Self::Webhook => "webhook",
+            Self::Ntfy => "ntfy",
+            Self::Slack => "slack",
+            Self::Telegram => "telegram",
             Self::Bell => "bell",
         }
     }
@@ -146,22 +158,35 @@ pub struct DeliveryResult {
     /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The message, where it can be changed later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<PostedMessage>,
+}
+
+/// A message that a service can still change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PostedMessage {
+    /// The service's id of the channel or chat.
+    pub place: String,
+    /// The service's id of the message.
+    pub id: String,
 }
 
 impl DeliveryResult {
     /// Creates the outcome of a notice that was delivered.
     pub fn delivered(way: Channel) -> Self {
-        Self { way, result: DeliveryStatus::Delivered, why: None }
+        Self { way, result: DeliveryStatus::Delivered, why: None, message: None }
     }
 
     /// Creates the outcome for a channel that does not exist.
     pub fn absent(way: Channel, why: impl Into<String>) -> Self {
-        Self { way, result: DeliveryStatus::Absent, why: Some(why.into()) }
+        Self { way, result: DeliveryStatus::Absent, why: Some(why.into()), message: None }
     }
 
     /// Creates the outcome of a notice that was not delivered.
     pub fn failed(way: Channel, why: impl Into<String>) -> Self {
-        Self { way, result: DeliveryStatus::Failed, why: Some(why.into()) }
+        Self { way, result: DeliveryStatus::Failed, why: Some(why.into()), message: None }
     }
 }
 
@@ -244,6 +269,7 @@ mod tests {
             "title": "codex asks", "body": "rm -rf build", "decision": "7k2m9x4q",
             "options": [{"number": 1, "name": "allow", "does": "it runs"}],
             "until": "2026-01-01T00:10:00Z", "host": "codex", "project": "/p",
+            "url": "https://box:7777/decisions/7k2m9x4q",
             "at": "2026-01-01T00:00:00Z"});
         let notice: Notice = serde_json::from_value(value.clone()).unwrap();
         assert_eq!(serde_json::to_value(&notice).unwrap(), value);
@@ -253,7 +279,8 @@ mod tests {
     fn an_outcome_survives_json() {
         let value = json!({"v": 1, "id": "x", "state": "tried", "kind": "gone",
             "ways": [{"way": "desktop", "result": "absent", "why": "no desktop bus"},
-                {"way": "bell", "result": "delivered"}],
+                {"way": "bell", "result": "delivered"},
+                {"way": "telegram", "result": "delivered", "message": {"place": "7", "id": "8"}}],
             "answer": {"number": 2, "failure": "already finished"}});
         let outcome: NoticeOutcome = serde_json::from_value(value.clone()).unwrap();
         assert_eq!(serde_json::to_value(&outcome).unwrap(), value);
@@ -266,7 +293,15 @@ mod tests {
         {
             assert_eq!(json!(kind), kind.name());
         }
-        for way in [Channel::Desktop, Channel::Command, Channel::Webhook, Channel::Bell] {
+        for way in [
+            Channel::Desktop,
+            Channel::Command,
+            Channel::Webhook,
+            Channel::Ntfy,
+            Channel::Slack,
+            Channel::Telegram,
+            Channel::Bell,
+        ] {
             assert_eq!(json!(way), way.name());
         }
     }

@@ -68,6 +68,10 @@ places! {
     daemon => "daemon/";
     /// The daemon's directives to the hook processes of the agents it started.
     agents => "daemon/agents/";
+    /// The key of the codes that buttons in notices answer with.
+    answer_key => "daemon/answer-key";
+    /// Up to where the answers of an ntfy topic have been read.
+    ntfy_position => "daemon/ntfy-position.json";
     /// Notices and the results of their delivery.
     notices => "daemon/notices/";
     /// The folders of pipelines.

@@ -11,6 +11,7 @@ pub mod git;
 pub mod kill;
 pub mod needs;
 pub mod npm;
+pub mod phone;
 pub mod programs;
 pub mod pypi;
 pub mod tls;

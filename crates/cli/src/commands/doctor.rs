@@ -1,5 +1,6 @@
 //! `anyhook doctor`: reports what is wrong and how to fix it.
 
+use anyhook_engine::settings::{NotifySettings, Settings};
 use anyhook_model::exit_code;
 use anyhook_model::report::DoctorReport;
 use anyhook_setup::doctor::{
@@ -51,6 +52,7 @@ pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> 
     let seen =
         look_at_journal(environment, &mut SubjectFindings::about(&mut report.findings, "journal"));
     look_at_daemon(environment, &mut SubjectFindings::about(&mut report.findings, "daemon"));
+    look_at_notices(environment, &mut SubjectFindings::about(&mut report.findings, "notices"));
     look_at_agents(environment, &seen, &mut report.findings);
     let is_good = report.findings.iter().all(|finding| finding.severity != "bad");
     if arguments.json {
@@ -90,6 +92,19 @@ fn prove(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> Co
         }
     }
     Ok(if failed == 0 && !proofs.is_empty() { exit_code::OK } else { exit_code::PROBLEM })
+}
+
+/// Checks the settings of notices, whether or not one was ever sent.
+fn look_at_notices(environment: &Environment, ward: &mut SubjectFindings<'_>) {
+    let settings = Settings::load(&environment.places, None);
+    for problem in anyhook_daemon::notice::check(&settings.notify) {
+        ward.bad(problem, "fix [notify] in anyhook.toml, then: anyhook daemon stop");
+    }
+    let NotifySettings { ntfy, slack, telegram, .. } = &settings.notify;
+    let is_phone = ntfy.is_some() || slack.is_some() || telegram.is_some();
+    if is_phone && settings.ui.url.is_none() {
+        ward.note("notices have no link to the decision: set `url` in [ui] of anyhook.toml");
+    }
 }
 
 /// Checks the daemon, if it has ever run. It starts on demand, so that it is not running is not a

@@ -50,11 +50,13 @@ fn job(environment: &TestEnv, settings: NotifySettings) -> notice::NoticeJob {
             until: None,
             host: None,
             project: None,
+            url: None,
             at: "2026-01-01T00:00:00Z".parse().unwrap(),
         },
         settings: NotifySettings { desktop: false, timeout_seconds: 60, ..settings },
         folder: notice::folder(&environment.state()),
         binary: PathBuf::from("/nowhere/anyhook"),
+        codes: Vec::new(),
     }
 }
 

@@ -126,7 +126,9 @@ const VISIT: &str = "
     let told = [];
     const server = createServer((request, response) => {
       if (request.url.startsWith('/got')) told.push(decodeURIComponent(request.url));
-      if (request.headers.cookie?.includes('anyhook')) told.push(`cookie: ${request.headers.cookie}`);
+      // Browsers send cookies of an address to each of its ports; nobody else is at this address.
+      const isElsewhere = args.host === '127.0.0.1';
+      if (isElsewhere && request.headers.cookie?.includes('anyhook')) told.push(request.headers.cookie);
       response.setHeader('content-type', 'text/html');
       response.end(request.url === '/' ? args.html : '');
     });

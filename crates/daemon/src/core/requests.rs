@@ -194,7 +194,11 @@ impl Core {
         Some(Response::Refused(refusal(RefusalCode::NotAPerson, &why)))
     }
 
-    fn resolve_for(&mut self, resolve: ResolveDecision, caller: Option<CallerProcess>) -> Response {
+    pub(super) fn resolve_for(
+        &mut self,
+        resolve: ResolveDecision,
+        caller: Option<CallerProcess>,
+    ) -> Response {
         let ResolveDecision { id, choice, more, message, by, again, digest } = resolve;
         if let Some(seen) = &digest
             && let Ok(held) = self.find_decision(&id)
@@ -373,16 +377,31 @@ impl Core {
 
     /// Journals that a request was refused, and who sent it.
     fn refused(&self, name: &str, about: &str, why: &str, caller: &CallerProcess) {
+        let source = serde_json::json!({"process": caller});
+        self.journal_refused(name, about, why, &caller.to_string(), source);
+    }
+
+    /// Journals that something was refused; `source` is who sent it, for programs.
+    pub(super) fn journal_refused(
+        &self,
+        name: &str,
+        about: &str,
+        why: &str,
+        from: &str,
+        source: Value,
+    ) {
         let command = format!("{name} {about}");
-        tracing::warn!("refused `{command}` from {caller}: {why}");
+        tracing::warn!("refused `{command}` from {from}: {why}");
         let kind = EventKind::Other(format!("command:{}", name.replace(' ', "_")));
         let (id, now) = (anyhook_engine::new_id(), anyhook_engine::now());
         let mut record = Record::new(id, now, "anyhook", kind);
         record.about = Some(format!("{command}: refused: {why}"));
         let arguments: Vec<&str> = command.split(' ').collect();
-        let told = serde_json::json!({
-            "arguments": arguments, "outcome": "refused", "why": why, "process": caller,
-        });
+        let mut told =
+            serde_json::json!({"arguments": arguments, "outcome": "refused", "why": why});
+        if let (Some(told), Value::Object(source)) = (told.as_object_mut(), source) {
+            told.extend(source);
+        }
         record.payload = Some(Payload::new(told.to_string().as_bytes()));
         self.runner.journal_refusal(record);
     }

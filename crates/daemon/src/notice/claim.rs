@@ -93,6 +93,13 @@ pub fn outcomes(folder: &Path) -> Vec<NoticeOutcome> {
     outcomes
 }
 
+/// Returns the outcome of one notice; `None` if it has not been claimed.
+pub fn outcome(folder: &Path, id: &str) -> Option<NoticeOutcome> {
+    let name = file_name(id);
+    let path = folder.join(&name);
+    path.exists().then(|| read((name, path))).flatten()
+}
+
 /// Removes claims that are older than seven days. Returns how many.
 pub fn forget(folder: &Path, now: SystemTime) -> usize {
     files(folder)

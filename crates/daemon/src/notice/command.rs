@@ -61,6 +61,7 @@ fn environment(notice: &Notice) -> Vec<(OsString, OsString)> {
         ("TITLE", &notice.title),
         ("BODY", &notice.body),
         ("DECISION", decision),
+        ("URL", notice.url.as_deref().unwrap_or("")),
     ]
     .into_iter()
     // A variable cannot contain a NUL.

@@ -10,10 +10,12 @@ use anyhook_engine::run::{ProcessCommand, ProcessRunner};
 use anyhook_model::Notice;
 use anyhook_model::notice::{Channel, DeliveryResult, NoticeAnswer, NoticeOutcome, NoticeState};
 use tokio::sync::oneshot;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::{JoinHandle, LocalSet, spawn_blocking, spawn_local};
 
 use super::claim::NoticeClaim;
-use super::{DesktopEnv, NoticeJob, bell, command, desktop, messages, webhook};
+use super::{
+    DesktopEnv, NoticeJob, bell, command, desktop, messages, ntfy, slack, telegram, webhook,
+};
 
 /// How long the command that resolves a decision may take: it is a short call to the daemon.
 const RESOLVE_WITHIN: Duration = Duration::from_secs(30);
@@ -35,7 +37,8 @@ pub fn deliver(job: NoticeJob, surroundings: &DesktopEnv) -> io::Result<Delivery
     };
     let job = NoticeJob { notice: messages::made_fit(job.notice), ..job };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let result = runtime.block_on(go(&mut claim, Arc::new(job), surroundings.bus.clone()));
+    let work = go(&mut claim, Arc::new(job), surroundings.bus.clone());
+    let result = LocalSet::new().block_on(&runtime, work);
     // Does not wait for a name that is still being resolved.
     runtime.shutdown_background();
     result.map(|()| Delivery::Tried(Box::new(claim.into_outcome())))
@@ -47,8 +50,8 @@ async fn go(claim: &mut NoticeClaim, job: Arc<NoticeJob>, bus: Option<String>) -
     if job.settings.desktop {
         let (tell, told) = oneshot::channel();
         let job = Arc::clone(&job);
-        answering = Some(tokio::spawn(async move { show(&job, bus.as_deref(), tell).await }));
-        ways.insert(0, (Channel::Desktop, tokio::spawn(async move { told.await.ok() })));
+        answering = Some(spawn_local(async move { show(&job, bus.as_deref(), tell).await }));
+        ways.insert(0, (Channel::Desktop, spawn_local(async move { told.await.ok() })));
     }
     let mut outcomes = Vec::new();
     for (way, task) in ways {
@@ -84,11 +87,36 @@ fn start(job: &Arc<NoticeJob>) -> Vec<(Channel, JoinHandle<Option<DeliveryResult
     }
     if let Some(url) = settings.webhook.clone() {
         let job = Arc::clone(job);
-        let task = tokio::spawn(async move {
+        let task = spawn_local(async move {
             let secret = job.settings.webhook_secret_file.as_deref();
             Some(webhook::send(&url, secret, &job.notice, limit).await)
         });
         ways.push((Channel::Webhook, task));
+    }
+    if settings.ntfy.is_some() {
+        let job = Arc::clone(job);
+        let task = spawn_local(async move {
+            let settings = job.settings.ntfy.as_ref()?;
+            Some(ntfy::send(settings, &job.notice, &job.buttons(Channel::Ntfy), limit).await)
+        });
+        ways.push((Channel::Ntfy, task));
+    }
+    if settings.slack.is_some() {
+        let job = Arc::clone(job);
+        let task = spawn_local(async move {
+            let settings = job.settings.slack.as_ref()?;
+            Some(slack::send(settings, &job.notice, &job.buttons(Channel::Slack), limit).await)
+        });
+        ways.push((Channel::Slack, task));
+    }
+    if settings.telegram.is_some() {
+        let job = Arc::clone(job);
+        let task = spawn_local(async move {
+            let settings = job.settings.telegram.as_ref()?;
+            let buttons = job.buttons(Channel::Telegram);
+            Some(telegram::send(settings, &job.notice, &buttons, limit).await)
+        });
+        ways.push((Channel::Telegram, task));
     }
     if settings.bell {
         ways.push((Channel::Bell, spawn_blocking(|| Some(bell::ring()))));

@@ -57,6 +57,7 @@ pub fn of_inquiry(
         until: inquiry.until,
         host: host.map(str::to_owned),
         project: project.map(str::to_owned),
+        url: None,
         at: inquiry.created,
     }
 }
@@ -95,6 +96,7 @@ pub fn of_agent(id: &str, agent: &Agent, called: Option<&str>) -> Option<Notice>
         until: None,
         host: agent.host.clone(),
         project: agent.project.clone(),
+        url: None,
         at: agent.since,
     })
 }
@@ -127,6 +129,7 @@ fn of_pipeline(pipeline: &Pipeline, moment: NoticeMoment, visits: u64) -> Option
         until: None,
         host: None,
         project: Some(plan.project.clone()),
+        url: None,
         at: at?,
     })
 }
@@ -150,6 +153,7 @@ fn of_alarms(report: &AlarmReport, called: Option<&str>) -> Notice {
         until: None,
         host: Some(report.host.clone()),
         project: report.project.clone(),
+        url: None,
         at: report.at,
     }
 }

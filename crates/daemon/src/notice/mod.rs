@@ -11,14 +11,21 @@
 //! | a notification on the desktop, with buttons | [`desktop`] |
 //! | the person's own program | [`command`] |
 //! | a signed request to a server | [`webhook`] |
+//! | a phone, with buttons | [`ntfy`], [`slack`], [`telegram`] |
 //! | the bell of the person's terminals | [`bell`] |
 
 pub mod bell;
+pub mod check;
 pub mod claim;
 pub mod command;
 pub mod deliver;
 pub mod desktop;
+pub mod http;
 pub mod messages;
+pub mod ntfy;
+pub mod secret_file;
+pub mod slack;
+pub mod telegram;
 pub mod text;
 pub mod webhook;
 
@@ -29,9 +36,11 @@ use std::process::{Command, Stdio};
 use anyhook_engine::run::descendants::{ASIDE, MARK};
 use anyhook_engine::run::{detached, process};
 use anyhook_engine::settings::NotifySettings;
+use anyhook_model::notice::Channel;
 use anyhook_model::{Notice, StateDir};
 use serde::{Deserialize, Serialize};
 
+pub use check::check;
 pub use claim::{forget, outcomes};
 pub use deliver::{Delivery, deliver};
 pub use desktop::bus_at;
@@ -51,6 +60,40 @@ pub struct NoticeJob {
     pub folder: PathBuf,
     /// The program that is called with the person's choice.
     pub binary: PathBuf,
+    /// The codes of buttons that answer without that program.
+    #[serde(default)]
+    pub codes: Vec<ChannelCodes>,
+}
+
+/// The codes that a channel's buttons answer with, one for each option.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ChannelCodes {
+    /// The channel.
+    pub channel: Channel,
+    /// The codes, in the order of the options.
+    pub codes: Vec<String>,
+}
+
+/// A button that answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Button<'job> {
+    /// What it says.
+    pub label: &'job str,
+    /// What it sends.
+    pub code: &'job str,
+}
+
+impl NoticeJob {
+    /// Returns the buttons for a channel: one for each option, or none.
+    fn buttons(&self, channel: Channel) -> Vec<Button<'_>> {
+        let codes = self.codes.iter().find(|codes| codes.channel == channel);
+        let codes = codes.map_or(&[][..], |codes| &codes.codes);
+        if codes.len() != self.notice.options.len() {
+            return Vec::new();
+        }
+        let options = self.notice.options.iter();
+        options.zip(codes).map(|(option, code)| Button { label: &option.name, code }).collect()
+    }
 }
 
 /// What the delivering process inherited from its environment.

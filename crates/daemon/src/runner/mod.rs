@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use anyhook_engine::settings::NotifySettings;
+use anyhook_engine::settings::{NotifySettings, UiSettings};
 use anyhook_engine::{Engine, Places};
 use anyhook_flow::{DaemonState, EntryKind, JobId, NoticeName};
 use anyhook_model::{BusEvent, ProcessName, Record, RecordId};
@@ -29,6 +29,7 @@ use tokio::sync::mpsc;
 
 use crate::core::CoreMessage;
 use crate::process_watcher::ProcessWatcher;
+use crate::replies::AnswerCodes;
 use crate::{failpoints, gate_watcher};
 use agent_directives::DirectiveFiles;
 
@@ -44,6 +45,8 @@ pub struct RunnerContext {
     pub binary: PathBuf,
     /// How a person is notified.
     pub notify: NotifySettings,
+    /// The page that notices link to.
+    pub ui: UiSettings,
     /// Where notices are claimed.
     pub claims: PathBuf,
     /// Where things are.
@@ -62,6 +65,8 @@ type Deferred = Box<dyn FnOnce(&RunnerContext) + Send>;
 pub struct Runner {
     /// Runs jobs.
     pub jobs: JobRunner,
+    /// Makes the codes of buttons, if any answer.
+    codes: Option<AnswerCodes>,
     background: Sender<Deferred>,
     under_way: UnderWay,
     instructions: DirectiveFiles,
@@ -93,12 +98,13 @@ impl Runner {
         tools: RunnerContext,
         jobs: JobRunner,
         processes: ProcessWatcher,
+        codes: Option<AnswerCodes>,
     ) -> std::io::Result<Self> {
         let (background, deferred) = channel();
         thread::Builder::new().name("runner".to_owned()).spawn(move || work(&deferred, &tools))?;
         let instructions = DirectiveFiles::new(jobs.state.clone());
         let (under_way, watched) = (UnderWay::default(), BTreeSet::new());
-        Ok(Self { jobs, background, under_way, instructions, processes, watched })
+        Ok(Self { jobs, codes, background, under_way, instructions, processes, watched })
     }
 
     /// Starts every item that is not in progress. While the journal is being read (`is_behind`),

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{DrainResult, OutboxFailure, Runner, RunnerContext};
 use crate::core::CoreMessage;
+use crate::notice::ChannelCodes;
 use crate::{failpoints, notice};
 
 /// How many notices may be delivered at once.
@@ -28,12 +29,26 @@ impl Runner {
             match notice::of_name(name, state).filter(|notice| is_news(notice, now)) {
                 Some(notice) => {
                     self.under_way.notices.insert(name.clone());
-                    let name = name.clone();
-                    self.defer(move |tools| launch(tools, name, notice));
+                    let (name, codes) = (name.clone(), self.codes_of(name, state, now));
+                    self.defer(move |tools| launch(tools, name, notice, codes));
                 }
                 None => drained.obsolete.push(EntryKind::NoticeLaunched(name.clone())),
             }
         }
+    }
+
+    /// Returns the codes of the buttons of a decision's notice.
+    fn codes_of(
+        &self,
+        name: &NoticeName,
+        state: &DaemonState,
+        now: Timestamp,
+    ) -> Vec<ChannelCodes> {
+        let (Some(codes), NoticeName::Decision(id)) = (&self.codes, name) else {
+            return Vec::new();
+        };
+        let held = state.inquiries.get(id);
+        held.map(|held| codes.of_inquiry(&held.inquiry, now)).unwrap_or_default()
     }
 }
 
@@ -45,13 +60,15 @@ fn is_news(notice: &Notice, now: Timestamp) -> bool {
         || now.duration_since(notice.at) < NEWS
 }
 
-fn launch(tools: &RunnerContext, name: NoticeName, notice: Notice) {
+fn launch(tools: &RunnerContext, name: NoticeName, mut notice: Notice, codes: Vec<ChannelCodes>) {
     failpoints::point("runner.notify.begun");
+    notice.url = notice.decision.as_ref().and_then(|id| tools.ui.decision_url(id.as_str()));
     let job = notice::NoticeJob {
         notice,
         settings: tools.notify.clone(),
         folder: tools.claims.clone(),
         binary: tools.binary.clone(),
+        codes,
     };
     if let Err(error) = notice::launch(&tools.binary, &job) {
         tracing::error!("cannot send a notification: {error}");

@@ -39,7 +39,7 @@ fn a_program_gets_the_notice_as_data_and_its_arguments_as_they_are() {
         format!(
             "ANYHOOK_NOTICE_AGENT=codex:s\nANYHOOK_NOTICE_BODY={SHOWN}\n\
             ANYHOOK_NOTICE_DECISION=7k2m9x4q\nANYHOOK_NOTICE_ID=7k2m9x4q\n\
-            ANYHOOK_NOTICE_KIND=decision\nANYHOOK_NOTICE_TITLE={SHOWN}\n"
+            ANYHOOK_NOTICE_KIND=decision\nANYHOOK_NOTICE_TITLE={SHOWN}\nANYHOOK_NOTICE_URL=\n"
         )
     );
     let names: Vec<_> =

@@ -5,6 +5,7 @@
 mod command;
 #[cfg(feature = "desktop")]
 mod desktop;
+mod phone;
 mod webhook;
 
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ fn job(scratch: &Path) -> NoticeJob {
         settings,
         folder: scratch.join("notices"),
         binary: PathBuf::from("/nowhere/anyhook"),
+        codes: Vec::new(),
     }
 }
 

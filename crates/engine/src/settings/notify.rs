@@ -1,6 +1,8 @@
 //! Notification settings: how a person is told that an agent needs them, the `[notify]` table. A
 //! project cannot set it.
 
+mod services;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +10,8 @@ use std::time::Duration;
 use anyhook_model::notice::NoticeKind;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
+
+pub use services::{NtfySettings, SlackSettings, TelegramSettings};
 
 /// A slower channel would delay what a person does next.
 const TIMEOUT_MAX: u32 = 300;
@@ -28,6 +32,12 @@ pub struct NotifySettings {
     /// The file with the secret that requests are signed with.
     #[serde(deserialize_with = "full_path")]
     pub webhook_secret_file: Option<PathBuf>,
+    /// The topic of an ntfy server.
+    pub ntfy: Option<NtfySettings>,
+    /// The channel in Slack.
+    pub slack: Option<SlackSettings>,
+    /// The chat in Telegram.
+    pub telegram: Option<TelegramSettings>,
     /// Whether to ring the bell of the person's terminals.
     pub bell: bool,
     /// How long each channel may take.
@@ -49,6 +59,9 @@ impl Default for NotifySettings {
             command: None,
             webhook: None,
             webhook_secret_file: None,
+            ntfy: None,
+            slack: None,
+            telegram: None,
             bell: false,
             timeout_seconds: 10,
         }
@@ -161,7 +174,10 @@ mod tests {
     fn everything_can_be_said_and_survives_a_job() {
         let text = "on = ['idle']\ndesktop = false\ncommand = ['notify-me', '--now']\n\
             webhook = 'https://example.com/hook'\nwebhook_secret_file = '/k'\nbell = true\n\
-            timeout_seconds = 3";
+            timeout_seconds = 3\n\
+            [ntfy]\ntopic = 'agents'\nreply_topic = 'answers'\ntoken_file = '/n'\n\
+            [slack]\nbot_token_file = '/b'\nchannel = 'C1'\napp_token_file = '/a'\nusers = ['U1']\n\
+            [telegram]\nbot_token_file = '/t'\nchat = -100\nusers = [7]";
         let settings = read(text).unwrap();
         let words = vec!["notify-me".to_owned(), "--now".to_owned()];
         assert_eq!(settings.command, Some(NotifyCommand::Program(words)));
@@ -183,12 +199,25 @@ mod tests {
             ("command = ' '", "is empty"),
             ("command = 3", "a program with its arguments"),
             ("on = ['sometimes']", "sometimes"),
-            ("webhook = 'ftp://token@x'", "must start with https://"),
+            ("webhook = 'ftp://hunter2@x'", "must start with https://"),
             ("webhook_secret_file = 'key'", "not an absolute path"),
             ("sound = true", "sound"),
+            ("[ntfy]", "topic"),
+            ("[ntfy]\ntopic = 'a/b'", "letters, digits"),
+            ("[ntfy]\ntopic = ''", "letters, digits"),
+            ("[ntfy]\ntopic = 'a'\nreply_topic = 'a?b'", "letters, digits"),
+            ("[ntfy]\ntopic = 'a'\nserver = 'ntfy.sh'", "must start with https://"),
+            ("[ntfy]\ntopic = 'a'\nserver = 'https://me:hunter2@x'", "user name or a query"),
+            ("[ntfy]\ntopic = 'a'\nserver = 'https://x?auth=hunter2'", "user name or a query"),
+            ("[ntfy]\ntopic = 'a'\ntoken_file = 'n'", "not an absolute path"),
+            ("[slack]\nchanel = 'C1'", "chanel"),
+            ("[slack]\nusers = 'U1'", "sequence"),
+            ("[telegram]\nchat = 1", "bot_token_file"),
+            ("[telegram]\nbot_token_file = '/t'", "chat"),
+            ("[telegram]\nbot_token_file = '/t'\nchat = 1.5", "chat"),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.contains(why) && !error.contains("token"), "{text}: {error}");
+            assert!(error.contains(why) && !error.contains("hunter2"), "{text}: {error}");
         }
         assert_eq!(read("timeout_seconds = 0").unwrap().timeout(), Duration::from_secs(1));
         assert_eq!(read("timeout_seconds = 99999").unwrap().timeout(), Duration::from_secs(300));

@@ -469,7 +469,7 @@ fn hooks_that_do_not_run() {
     ----- stdout -----
     anyhook
       ✓ state folder is writable: ~/.local/state/anyhook
-      ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected one of `stop_cap`, `ask_fallback`, `journal`, `decisions`, `notify`, `person`, `alarms`
+      ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected one of `stop_cap`, `ask_fallback`, `journal`, `decisions`, `notify`, `person`, `alarms`, `ui`
         hint: fix anyhook.toml
     hooks
       ✗ broken cannot run: unknown trigger `sometimes`

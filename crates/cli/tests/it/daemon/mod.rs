@@ -4,6 +4,7 @@ mod alarms;
 mod full;
 mod kill;
 mod many;
+mod phones;
 mod presence;
 mod security;
 mod unguarded;

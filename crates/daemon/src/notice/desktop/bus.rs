@@ -93,7 +93,9 @@ impl DesktopNotification {
         let lasts = notice.until.map(|until| left(until).as_millis());
         let lasts = lasts.map_or(-1, |lasts| i32::try_from(lasts).unwrap_or(i32::MAX).max(1));
         let urgency = urgency(notice.kind);
-        shown.number = shown.notify(&notice.title, &notice.body, &actions, urgency, lasts).await?;
+        let link = notice.url.as_ref().map(|url| format!(" · {url}"));
+        let body = format!("{}{}", notice.body, link.unwrap_or_default());
+        shown.number = shown.notify(&notice.title, &body, &actions, urgency, lasts).await?;
         Ok(shown)
     }
 
