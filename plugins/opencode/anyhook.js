@@ -100,10 +100,20 @@ export const Anyhook = async ({ directory, worktree, client }) => {
   const denied = new Set();
   // Calls that are under way, so that a dialog can be told with its call.
   const calls = new Map();
+  // The MCP servers, by what the names of their tools begin with.
+  const servers = new Map();
   let isDisposed = false;
+  // The server and the tool that a call is of: its name alone does not say where the one ends.
+  const mcp = (name = "") => {
+    const starts = [...servers.keys()].filter((start) => name.startsWith(start));
+    const start = starts.sort((one, other) => other.length - one.length)[0];
+    return start && { server: servers.get(start), tool: name.slice(start.length) };
+  };
   const ask = (hook, more, options) => {
-    const session = more.input?.sessionID ?? more.event?.properties?.sessionID;
-    return call({ hook, directory, worktree, parent: parents.get(session), ...more }, options);
+    const properties = more.event?.properties;
+    const session = more.input?.sessionID ?? properties?.sessionID;
+    const of = mcp(more.input?.tool ?? properties?.part?.tool);
+    return call({ hook, directory, worktree, parent: parents.get(session), mcp: of, ...more }, options);
   };
 
   const happened = async (event) => {
@@ -174,6 +184,12 @@ export const Anyhook = async ({ directory, worktree, client }) => {
   };
 
   return {
+    config: async (settings) => {
+      for (const name of Object.keys(settings.mcp ?? {})) {
+        servers.set(`${name.replace(/[^a-zA-Z0-9_-]/g, "_")}_`, name);
+      }
+    },
+
     "chat.message": async (input, output) => {
       const answer = await ask("chat.message", { input, output });
       if (answer.deny) throw new Error(answer.deny);

@@ -148,6 +148,21 @@ impl Common {
     }
 }
 
+/// Notes the server and the tool of an MCP call whose name is no tool of the agent's own, if it can
+/// be split into them.
+pub fn note_mcp(
+    payload: &mut Payload,
+    common: &Common,
+    split: impl Fn(&str) -> Option<(&str, &str)>,
+) {
+    let Some(name) = payload.fields.get("tool_name").and_then(Value::as_str) else { return };
+    let Some((server, tool)) = split(name).filter(|(_, tool)| !tool.is_empty()) else { return };
+    if !tool::is_known(common.tools, common.others, name) {
+        let context = json!({"server_name": server, "tool_name": tool});
+        payload.fields.insert("mcp_context".to_owned(), context);
+    }
+}
+
 /// Returns the server and the tool of an MCP call.
 fn mcp(name: &str, payload: &Payload) -> Option<Value> {
     if let Some((server, tool)) = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"))

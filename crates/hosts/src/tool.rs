@@ -36,6 +36,11 @@ fn find(tools: &'static [HostTool], native: &str) -> Option<&'static HostTool> {
     tools.iter().find(|tool| tool.native == native)
 }
 
+/// Returns whether a tool is one of a host's own.
+pub fn is_known(tools: &'static [HostTool], others: &'static [NativeTool], native: &str) -> bool {
+    find(tools, native).is_some() || others.iter().any(|other| other.name == native)
+}
+
 /// Converts a host's call to its canonical form, along with the host's own form.
 ///
 /// A tool that is in no table keeps its name and its fields. If it carries a command, it also
@@ -48,8 +53,8 @@ pub fn canonical(
     use_id: Option<String>,
 ) -> ToolCall {
     let tool = find(host_tools, &name);
-    let is_known = tool.is_some() || others.iter().any(|other| other.name == name);
-    let also = if is_known { &[] } else { tools::unlisted(&name, &input) };
+    let also =
+        if is_known(host_tools, others, &name) { &[] } else { tools::unlisted(&name, &input) };
     let mut shadowed = false;
     let translated = match (&input, tool) {
         (Value::Object(fields), Some(tool)) => {

@@ -3,9 +3,15 @@
 use serde_json::{Value, json};
 
 use super::http::{HttpReply, SseEvent};
-use super::{INPUT_TOKENS, ModelTurn, OUTPUT_TOKENS, call_id};
+use super::{Answer, ModelTurn, OUTPUT_TOKENS, call_id};
 
-pub(super) fn reply(request: &Value, turn: &ModelTurn, number: usize, streamed: bool) -> HttpReply {
+pub(super) fn reply(
+    request: &Value,
+    turn: &ModelTurn,
+    answer: Answer,
+    streamed: bool,
+) -> HttpReply {
+    let Answer { number, tokens } = answer;
     let (content, reason) = match turn {
         ModelTurn::Text(text) | ModelTurn::Refusal(_, text) => {
             (vec![json!({"type": "text", "text": text})], "end_turn")
@@ -16,7 +22,7 @@ pub(super) fn reply(request: &Value, turn: &ModelTurn, number: usize, streamed: 
         "id": format!("msg_{number}"), "type": "message", "role": "assistant",
         "model": request["model"], "content": content,
         "stop_reason": reason, "stop_sequence": null,
-        "usage": {"input_tokens": INPUT_TOKENS, "output_tokens": OUTPUT_TOKENS},
+        "usage": {"input_tokens": tokens, "output_tokens": OUTPUT_TOKENS},
     });
     if streamed { HttpReply::Events(events(message)) } else { HttpReply::Json(message) }
 }

@@ -3,9 +3,15 @@
 use serde_json::{Value, json};
 
 use super::http::{HttpReply, SseEvent};
-use super::{INPUT_TOKENS, ModelTurn, OUTPUT_TOKENS, call_id};
+use super::{Answer, ModelTurn, OUTPUT_TOKENS, call_id};
 
-pub(super) fn reply(request: &Value, turn: &ModelTurn, number: usize, streamed: bool) -> HttpReply {
+pub(super) fn reply(
+    request: &Value,
+    turn: &ModelTurn,
+    answer: Answer,
+    streamed: bool,
+) -> HttpReply {
+    let Answer { number, tokens } = answer;
     let (message, reason) = match turn {
         ModelTurn::Text(text) | ModelTurn::Refusal(_, text) => {
             (json!({"role": "assistant", "content": text}), "stop")
@@ -16,8 +22,8 @@ pub(super) fn reply(request: &Value, turn: &ModelTurn, number: usize, streamed: 
         }
     };
     let usage = json!({
-        "prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS,
-        "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
+        "prompt_tokens": tokens, "completion_tokens": OUTPUT_TOKENS,
+        "total_tokens": tokens + OUTPUT_TOKENS,
     });
     let envelope = |object: &str, choices: Value, usage: &Value| {
         json!({

@@ -3,15 +3,16 @@
 use serde_json::{Value, json};
 
 use super::http::{HttpReply, SseEvent};
-use super::{INPUT_TOKENS, MODEL, ModelTurn, OUTPUT_TOKENS, call_id};
+use super::{Answer, MODEL, ModelTurn, OUTPUT_TOKENS, call_id};
 
-pub(super) fn reply(turn: &ModelTurn, number: usize, streamed: bool) -> HttpReply {
+pub(super) fn reply(turn: &ModelTurn, answer: Answer, streamed: bool) -> HttpReply {
+    let Answer { number, tokens } = answer;
     let content = json!({"role": "model", "parts": parts(turn, number)});
     let answer = json!({
         "candidates": [{"index": 0, "finishReason": "STOP", "content": content}],
         "usageMetadata": {
-            "promptTokenCount": INPUT_TOKENS, "candidatesTokenCount": OUTPUT_TOKENS,
-            "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS,
+            "promptTokenCount": tokens, "candidatesTokenCount": OUTPUT_TOKENS,
+            "totalTokenCount": tokens + OUTPUT_TOKENS,
         },
         "modelVersion": MODEL, "responseId": format!("response-{number}"),
     });

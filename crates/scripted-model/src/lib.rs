@@ -113,6 +113,7 @@ pub struct ModelServer {
 struct Conversation {
     script: Vec<ModelTurn>,
     parts: Vec<RequestScript>,
+    heavy: Vec<HeavyText>,
     requests: Vec<Value>,
     /// When each of them was answered.
     sent: Vec<Option<SystemTime>>,
@@ -124,6 +125,13 @@ struct Conversation {
 struct RequestScript {
     mark: String,
     script: std::vec::IntoIter<ModelTurn>,
+}
+
+/// A text that makes every request with it count as one of many tokens.
+#[derive(Debug)]
+struct HeavyText {
+    text: String,
+    tokens: u32,
 }
 
 impl ModelServer {
@@ -138,6 +146,7 @@ impl ModelServer {
         let conversation = Arc::new(Mutex::new(Conversation {
             script,
             parts: Vec::new(),
+            heavy: Vec::new(),
             requests: Vec::new(),
             sent: Vec::new(),
             side_requests: Vec::new(),
@@ -174,6 +183,12 @@ impl ModelServer {
     pub fn add_part(&self, mark: impl Into<String>, turns: impl Into<Vec<ModelTurn>>) {
         let part = RequestScript { mark: mark.into(), script: turns.into().into_iter() };
         lock(&self.conversation).parts.push(part);
+    }
+
+    /// Reports every request that contains a text as one of so many tokens, as if the text were that
+    /// long: agents then compact the conversation.
+    pub fn count_as(&self, text: impl Into<String>, tokens: u32) {
+        lock(&self.conversation).heavy.push(HeavyText { text: text.into(), tokens });
     }
 
     /// Returns the other requests so far.
@@ -242,7 +257,8 @@ impl Conversation {
         if !dialect.offers_tools(body) {
             self.note_side_request(request);
             let title = ModelTurn::text("Scripted title");
-            return (dialect.reply(request, &title, self.side_requests.len()), None);
+            let answer = Answer { number: self.side_requests.len(), tokens: INPUT_TOKENS };
+            return (dialect.reply(request, &title, answer), None);
         }
         let number = self.requests.len();
         if number >= REQUEST_LIMIT {
@@ -253,11 +269,13 @@ impl Conversation {
             None => self.script.get(number).cloned(),
         };
         let turn = turn.unwrap_or_else(|| ModelTurn::text("done"));
+        let heavy = self.heavy.iter().find(|heavy| tells(body, &heavy.text));
+        let tokens = heavy.map_or(INPUT_TOKENS, |heavy| heavy.tokens);
         self.requests.push(body.clone());
         self.sent.push(None);
         let reply = match &turn {
             ModelTurn::Refusal(status, message) => refusal(*status, message),
-            turn => dialect.reply(request, turn, number + 1),
+            turn => dialect.reply(request, turn, Answer { number: number + 1, tokens }),
         };
         (reply, Some(number))
     }
@@ -314,13 +332,13 @@ impl Dialect {
         })
     }
 
-    fn reply(self, request: &HttpRequest, turn: &ModelTurn, number: usize) -> HttpReply {
+    fn reply(self, request: &HttpRequest, turn: &ModelTurn, answer: Answer) -> HttpReply {
         let streamed = request.body["stream"] == true;
         match self {
-            Self::Anthropic => anthropic::reply(&request.body, turn, number, streamed),
-            Self::Responses => responses::reply(turn, number, streamed),
-            Self::Chat => chat::reply(&request.body, turn, number, streamed),
-            Self::Gemini => gemini::reply(turn, number, request.path.contains(":stream")),
+            Self::Anthropic => anthropic::reply(&request.body, turn, answer, streamed),
+            Self::Responses => responses::reply(turn, answer, streamed),
+            Self::Chat => chat::reply(&request.body, turn, answer, streamed),
+            Self::Gemini => gemini::reply(turn, answer, request.path.contains(":stream")),
         }
     }
 }
@@ -358,7 +376,16 @@ fn refusal(status: u16, message: &str) -> HttpReply {
 
 const MODEL: &str = "scripted-model";
 
-/// The number of tokens that is reported for every request.
+/// An answer to a request.
+#[derive(Clone, Copy)]
+struct Answer {
+    /// Its number.
+    number: usize,
+    /// The number of tokens that is reported for the request.
+    tokens: u32,
+}
+
+/// The number of tokens that is reported for an ordinary request.
 const INPUT_TOKENS: u32 = 100;
 /// The number of tokens that is reported for every answer.
 const OUTPUT_TOKENS: u32 = 10;

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::http::{HttpReply, SseEvent};
-use super::{INPUT_TOKENS, ModelCall, ModelTurn, OUTPUT_TOKENS, call_id};
+use super::{Answer, ModelCall, ModelTurn, OUTPUT_TOKENS, call_id};
 
-pub(super) fn reply(turn: &ModelTurn, number: usize, streamed: bool) -> HttpReply {
+pub(super) fn reply(turn: &ModelTurn, answer: Answer, streamed: bool) -> HttpReply {
+    let Answer { number, tokens } = answer;
     let items = match turn {
         ModelTurn::Text(text) | ModelTurn::Refusal(_, text) => vec![json!({
             "type": "message", "id": format!("msg_{number}"), "role": "assistant",
@@ -20,9 +21,9 @@ pub(super) fn reply(turn: &ModelTurn, number: usize, streamed: bool) -> HttpRepl
         "id": format!("resp_{number}"), "object": "response", "status": "completed",
         "output": items,
         "usage": {
-            "input_tokens": INPUT_TOKENS, "input_tokens_details": {"cached_tokens": 0},
+            "input_tokens": tokens, "input_tokens_details": {"cached_tokens": 0},
             "output_tokens": OUTPUT_TOKENS, "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
+            "total_tokens": tokens + OUTPUT_TOKENS,
         },
     });
     if streamed { HttpReply::Events(events(&response, &items)) } else { HttpReply::Json(response) }

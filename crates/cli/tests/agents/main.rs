@@ -23,6 +23,7 @@ fn environment() -> TestEnv {
 }
 
 mod agent_packages;
+mod beside;
 mod decisions;
 mod dialect;
 mod dialogs;

@@ -1,15 +1,26 @@
 //! A project's settings switch hooks off: the agent does not call us, and `doctor` says so.
 //!
-//! What an agent does is asserted, so that we notice when it changes.
+//! What an agent does is asserted, so that we notice when it changes, and is a row of
+//! `docs/hosts/behaviour.md`.
 
 use std::fs;
 
-use anyhook_testkit::agents::{Agent, AgentSandbox};
+use anyhook_testkit::agents::{Agent, AgentRun, AgentSandbox};
 use anyhook_testkit::model_server::ModelTurn;
 use anyhook_testkit::write;
 use serde_json::{Value, json};
 
+use super::table;
 use crate::environment;
+
+/// What a project achieves that switches hooks off.
+const OFF: &str = "hooks do not run, `anyhook doctor` says so";
+const NO_SWITCH: &str = "no such setting, still denied";
+
+fn note(agent: Agent, outcome: &str) {
+    let behaviour = "a dangerous shell command while a project disables hooks".to_owned();
+    table::OFF.compare(agent, &vec![(behaviour, outcome.to_owned())]);
+}
 
 /// Makes a bed where the agent calls us, and a hook denies a command; none if it cannot be run here.
 fn wired(agent: Agent) -> Option<AgentSandbox> {
@@ -21,16 +32,25 @@ fn wired(agent: Agent) -> Option<AgentSandbox> {
     Some(bed)
 }
 
-/// Runs a command that a hook denies, in a project with a settings file, and returns whether it ran
-/// and what `doctor` says does not call us.
-fn run_with(bed: &AgentSandbox, file: &str, text: &str) -> (bool, Vec<String>) {
+/// What came of a command that a hook denies, in a project with a settings file.
+#[derive(Debug)]
+struct Tried {
+    ran: bool,
+    /// How many events we were told of.
+    events: usize,
+    /// What `doctor` says does not call us.
+    told: Vec<String>,
+    outcome: AgentRun,
+}
+
+fn try_with(bed: &AgentSandbox, file: &str, text: &str) -> Tried {
     let path = bed.project().join(file);
     write(&path, text, 0o644);
     let before = bed.environment().journal().len();
-    bed.run("go on", [bed.shell_tool("touch forbidden"), ModelTurn::text("that was all")]);
+    let turns = [bed.shell_tool("touch forbidden"), ModelTurn::text("that was all")];
+    let outcome = bed.run("go on", turns);
     let ran = fs::remove_file(bed.project().join("forbidden")).is_ok();
     let events = bed.environment().journal().len() - before;
-    assert_eq!(events == 0, ran, "{file}: it is called at every event, or at none");
     let report = bed.environment().run(&["doctor", "--json"]).json();
     let findings = report["findings"].as_array().unwrap();
     let said = |finding: &Value| {
@@ -40,7 +60,15 @@ fn run_with(bed: &AgentSandbox, file: &str, text: &str) -> (bool, Vec<String>) {
     };
     let told = findings.iter().filter_map(said).collect();
     fs::remove_file(path).unwrap();
-    (ran, told)
+    Tried { ran, events, told, outcome }
+}
+
+/// Returns whether the command ran, and what `doctor` says does not call us.
+fn run_with(bed: &AgentSandbox, file: &str, text: &str) -> (bool, Vec<String>) {
+    let tried = try_with(bed, file, text);
+    let is_silent = tried.events == 0;
+    assert_eq!(is_silent, tried.ran, "{file}: it is called at every event, or at none: {tried:#?}");
+    (tried.ran, tried.told)
 }
 
 fn project_switches_off(agent: Agent, files: &[(&str, &str, &str)]) {
@@ -51,6 +79,17 @@ fn project_switches_off(agent: Agent, files: &[(&str, &str, &str)]) {
         let place = bed.project().join(file);
         assert_eq!(told, [format!("{setting} in {} disables anyhook's hooks", place.display())]);
     }
+    note(agent, OFF);
+}
+
+/// Checks that settings which would disable hooks elsewhere do nothing here.
+fn project_cannot_switch_off(agent: Agent, files: &[(&str, &str)]) {
+    let Some(bed) = wired(agent) else { return };
+    for (file, text) in files {
+        let (ran, told) = run_with(&bed, file, text);
+        assert!(!ran && told.is_empty(), "{file}: {told:?}");
+    }
+    note(agent, NO_SWITCH);
 }
 
 #[test]
@@ -154,6 +193,7 @@ fn hermes() {
     assert!(ran, "it calls us although plugins.disabled names us: say so in the docs");
     let place = config.display();
     assert_eq!(told, [format!("`plugins.disabled` in {place} disables anyhook's hooks")]);
+    note(Agent::Hermes, NO_SWITCH);
 }
 
 /// One hook that Kimi Code does not accept, in the user's settings: a project has none.
@@ -171,14 +211,18 @@ fn kimi_code() {
     let theirs = "[[hooks]]\nevent = \"Nope\"\ncommand = \"true\"\n";
     let (ran, told) = run_with(&bed, ".kimi-code/config.toml", theirs);
     assert!(!ran && told.is_empty(), "a project's settings have no hooks: {told:?}");
+    note(Agent::KimiCode, NO_SWITCH);
 }
 
 /// A project's settings have nothing by which OpenCode leaves out the user's plugins.
 #[test]
 fn opencode() {
-    let Some(bed) = wired(Agent::OpenCode) else { return };
-    let (ran, told) = run_with(&bed, "opencode.json", "{\"plugin\": []}");
-    assert!(!ran && told.is_empty(), "{told:?}");
+    project_cannot_switch_off(Agent::OpenCode, &[("opencode.json", "{\"plugin\": []}")]);
+}
+
+#[test]
+fn kilo() {
+    project_cannot_switch_off(Agent::Kilo, &[("kilo.json", "{\"plugin\": []}")]);
 }
 
 /// A project's file with the name of the user's extension replaces it, and its settings can leave it
@@ -205,6 +249,7 @@ fn oh_my_pi() {
         told,
         [format!("disabledExtensions in {} disables anyhook's hooks", place.display())]
     );
+    note(Agent::OhMyPi, OFF);
 }
 
 /// A project's settings have nothing by which pi leaves out the user's extensions.
@@ -215,4 +260,64 @@ fn pi() {
     let text = "{\"extensions\": [\"-extensions/anyhook.js\", \"-anyhook.js\"]}";
     let (ran, told) = run_with(&bed, ".pi/settings.json", text);
     assert!(!ran && told.is_empty(), "{told:?}");
+    note(Agent::Pi, NO_SWITCH);
+}
+
+/// In the file that is not in the repository, such a setting disables hooks; in the other one, it
+/// breaks every call of a tool.
+#[test]
+fn letta() {
+    let Some(bed) = wired(Agent::Letta) else { return };
+    for (file, is_off) in [(".letta/settings.json", false), (".letta/settings.local.json", true)] {
+        let tried = try_with(&bed, file, "{\"hooks\": {\"disabled\": true}}");
+        assert_eq!((tried.ran, tried.events), (is_off, 0), "{file}: {tried:#?}");
+        let is_broken = tried.outcome.told(1, "is not iterable");
+        assert_eq!(is_broken, !is_off, "{file}: it has learned: {tried:#?}");
+        let place = bed.project().join(file);
+        let setting = format!("hooks.disabled = true in {}", place.display());
+        assert_eq!(tried.told, [format!("{setting} disables anyhook's hooks")]);
+    }
+    note(Agent::Letta, OFF);
+}
+
+/// Only a project that is trusted.
+#[test]
+fn copilot() {
+    let Some(mut bed) = wired(Agent::Copilot) else { return };
+    let (file, text) = (".github/copilot/settings.json", "{\"disableAllHooks\": true}");
+    let (ran, _) = run_with(&bed, file, text);
+    assert!(!ran, "it does not call us in a folder that is not trusted: say so in the docs");
+    bed.add_argument("--trust-folder");
+    let (ran, told) = run_with(&bed, file, text);
+    assert!(ran, "it calls us although disableAllHooks: say so in the docs");
+    let place = bed.project().join(file);
+    assert_eq!(told, [format!("disableAllHooks in {} disables anyhook's hooks", place.display())]);
+    note(Agent::Copilot, OFF);
+}
+
+/// What a project's hook answers after ours can undo a denial, though: see `overruled.rs`.
+#[test]
+fn cline() {
+    let text = "{\"hooksEnabled\": false, \"disableAllHooks\": true}";
+    project_cannot_switch_off(
+        Agent::Cline,
+        &[(".cline/settings.json", text), (".cline/global-settings.json", text)],
+    );
+}
+
+/// What an administrator can restrict hooks with does nothing in a project.
+#[test]
+fn grok() {
+    let text = "allow_managed_hooks_only = true\n\n[hooks]\nenabled = false\n";
+    project_cannot_switch_off(
+        Agent::Grok,
+        &[(".grok/config.toml", text), (".grok/requirements.toml", text)],
+    );
+}
+
+/// A project has no settings.
+#[test]
+fn kimi_cli() {
+    let theirs = "[[hooks]]\nevent = \"Nope\"\ncommand = \"true\"\n";
+    project_cannot_switch_off(Agent::KimiCli, &[(".kimi/config.toml", theirs)]);
 }

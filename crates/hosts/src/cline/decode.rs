@@ -167,8 +167,7 @@ fn take_call(payload: &mut Payload) -> Option<FurtherParts> {
 
 /// Returns the server and the tool, if a tool is one of an MCP server.
 fn mcp(tool: &str) -> Option<(&str, &str)> {
-    let is_known = TOOLS.iter().any(|known| known.native == tool)
-        || OTHER_TOOLS.iter().any(|known| known.name == tool);
+    let is_known = tool::is_known(TOOLS, OTHER_TOOLS, tool);
     tool.split_once("__").filter(|(server, _)| !is_known && !server.is_empty())
 }
 

@@ -206,6 +206,13 @@ pub const QUIRKS: &[Quirk] = &[
         evidence: "run",
     },
     Quirk {
+        id: "copilot-mcp-names",
+        versions: "1.0.102",
+        behaviour: "an MCP tool is called SERVER-TOOL, and both may contain a dash",
+        mitigation: "except for its own github-mcp-server, the server is taken to end at the first dash: with others, match `mcp.tool` with a wildcard",
+        evidence: "run",
+    },
+    Quirk {
         id: "copilot-plain-json",
         versions: "1.0.102",
         behaviour: "a file of hooks with comments is ignored; only the log says so",

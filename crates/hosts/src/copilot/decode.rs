@@ -5,7 +5,7 @@ use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use serde_json::Value;
 
 use super::capabilities::{OTHER_TOOLS, TOOLS};
-use crate::common::{Common, PromptSource};
+use crate::common::{Common, PromptSource, note_mcp};
 use crate::payload::Payload;
 
 /// The values in a payload that only hooks need; a tool's output is examined, because it shows
@@ -52,6 +52,7 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         }
     }
     name_patch(&mut payload);
+    note_mcp(&mut payload, &COMMON, server_and_tool);
     let is_subagent = payload.fields.get("agent_id").is_some_and(Value::is_string);
     let parent = ["parent_agent_id", "parentAgentId"]
         .into_iter()
@@ -137,6 +138,18 @@ fn name_patch(payload: &mut Payload) {
         payload.fields.insert("tool_name".to_owned(), "apply_patch".into());
     }
 }
+
+/// Returns the server and the tool in the name of an MCP tool. Both may contain what is between them:
+/// apart from its own server, a server is taken to end at the first dash.
+fn server_and_tool(name: &str) -> Option<(&str, &str)> {
+    match name.strip_prefix(OWN_SERVER).and_then(|rest| rest.strip_prefix('-')) {
+        Some(tool) => Some((OWN_SERVER, tool)),
+        None => name.split_once('-'),
+    }
+}
+
+/// The MCP server that comes with it.
+const OWN_SERVER: &str = "github-mcp-server";
 
 /// Changes the kind of an event if the tool is a shell and its command failed: the agent considers
 /// that a success and reports the exit code in the last line of the result.

@@ -15,6 +15,25 @@ fn decoded(payload: &[u8]) -> Event {
 }
 
 #[test]
+fn a_call_of_an_mcp_server_names_it() {
+    let called = |name: &str| {
+        let payload = json!({"hook_event_name": "PreToolUse", "tool_name": name, "tool_input": {}});
+        let event = decoded(payload.to_string().as_bytes());
+        (event.tool.unwrap().name, event.raw.get("mcp").cloned())
+    };
+    let of = |server: &str, tool: &str| {
+        ("Mcp".to_owned(), Some(json!({"server": server, "tool": tool})))
+    };
+    assert_eq!(called("notes-keep"), of("notes", "keep"));
+    assert_eq!(called("context7-query-docs"), of("context7", "query-docs"));
+    assert_eq!(called("github-mcp-server-get_file"), of("github-mcp-server", "get_file"));
+    assert_eq!(called("web_fetch"), ("FetchURL".to_owned(), None));
+    assert_eq!(called("notes-"), ("notes-".to_owned(), None));
+    let recorded = decoded(include_bytes!("fixtures/PascalCase-PreToolUse-mcp.json"));
+    assert_eq!(recorded.raw["mcp"], json!({"server": "notes", "tool": "keep"}));
+}
+
+#[test]
 fn both_dialects_are_the_same_events() {
     macro_rules! pairs {
         ($($native:literal $pascal:literal,)*) => {

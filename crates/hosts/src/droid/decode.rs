@@ -5,7 +5,7 @@ use anyhook_model::{Caller, DecodeError, Event, EventKind, ToolCall};
 use serde_json::Value;
 
 use super::capabilities::{OTHER_TOOLS, TOOLS};
-use crate::common::{Common, PromptSource};
+use crate::common::{Common, PromptSource, note_mcp};
 use crate::payload::Payload;
 
 /// The values in a payload that only hooks need.
@@ -32,6 +32,7 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
     let is_patch = unwrap_patch(&mut payload);
     let common =
         Common { host: "droid", tools: TOOLS, others: OTHER_TOOLS, prompt: PromptSource::Anybody };
+    note_mcp(&mut payload, &common, |name| name.split_once("___"));
     let mut events = common.decode_payload(payload, caller, |native| {
         Some(match native {
             "SessionStart" => EventKind::SessionStart,

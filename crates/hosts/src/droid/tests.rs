@@ -27,6 +27,13 @@ fn a_denial_is_an_exit_code_that_no_other_hook_overrides() {
 }
 
 #[test]
+fn a_call_of_an_mcp_server_names_it() {
+    let event = decoded(include_str!("fixtures/PreToolUse-mcp.json")).remove(0);
+    assert_eq!(event.tool.unwrap().name, "Mcp");
+    assert_eq!(event.raw["mcp"], json!({"server": "notes", "tool": "keep"}));
+}
+
+#[test]
 fn a_patch_is_taken_out_of_its_wrapping() {
     let events = decoded(include_str!("fixtures/PreToolUse-ApplyPatch.json"));
     let calls: Vec<_> = events.iter().map(|event| event.tool.as_ref().unwrap()).collect();

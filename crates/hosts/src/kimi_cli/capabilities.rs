@@ -177,7 +177,7 @@ pub const QUIRKS: &[Quirk] = &[
         id: "kimi-cli-mcp-names",
         versions: "1.51.0",
         behaviour: "an MCP tool has its bare name, without its server",
-        mitigation: "match it by that name; it is not an Mcp tool for matchers",
+        mitigation: "a tool that is none of its own is taken for an MCP tool, of a server without a name: match it by `mcp.tool` or by its bare name",
         evidence: "run",
     },
     Quirk {

@@ -5,7 +5,7 @@ use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use serde_json::Value;
 
 use super::capabilities::{OTHER_TOOLS, TOOLS};
-use crate::common::{Common, PromptSource};
+use crate::common::{Common, PromptSource, note_mcp};
 use crate::payload::Payload;
 
 /// The values in a payload that only hooks need; a tool's output is examined, because it shows
@@ -31,6 +31,8 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         others: OTHER_TOOLS,
         prompt: PromptSource::Anybody,
     };
+    // A tool of an MCP server has its bare name, and what it knows itself is in the tables.
+    note_mcp(&mut payload, &common, |name| Some(("", name)));
     let mut events = common.decode_payload(payload, caller, |native| {
         Some(match native {
             "SessionStart" => EventKind::SessionStart,

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::SPEC;
+use anyhook_model::{Caller, Host};
+use serde_json::json;
+
+use super::{PROTOCOL, SPEC};
 use crate::contract::{Standing, standing};
 use crate::launch::Launch;
 use crate::wiring::{HookInvocation, SettingsScope, SettingsTexts};
@@ -14,6 +17,21 @@ fn scope(variables: BTreeMap<&'static str, PathBuf>) -> SettingsScope {
         config_home: "/home/user/.config".into(),
         project: None,
         variables,
+    }
+}
+
+#[test]
+fn a_tool_that_is_none_of_its_own_is_one_of_an_mcp_server() {
+    let caller = Caller::new("/home/user/project", jiff::Timestamp::UNIX_EPOCH);
+    let decoded = |payload: &[u8]| PROTOCOL.decode(payload, &caller).unwrap().remove(0);
+    let event = decoded(include_bytes!("fixtures/PreToolUse-mcp_echo.json"));
+    assert_eq!(event.tool.as_ref().unwrap().name, "Mcp");
+    assert!(event.tool.unwrap().names().any(|name| name == "echo"), "as before");
+    assert_eq!(event.raw["mcp"], json!({"server": "", "tool": "echo"}));
+    for own in ["Shell", "AskUserQuestion"] {
+        let payload = json!({"hook_event_name": "PreToolUse", "tool_name": own, "tool_input": {}});
+        let event = decoded(payload.to_string().as_bytes());
+        assert!(!event.raw.contains_key("mcp"), "{event:?}");
     }
 }
 

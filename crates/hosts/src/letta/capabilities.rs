@@ -196,7 +196,7 @@ pub const QUIRKS: &[Quirk] = &[
     Quirk {
         id: "letta-project-switch",
         versions: "0.25.9",
-        behaviour: "hooks.disabled in a project's settings also disables the user's hooks, unless the user's settings have it as false",
+        behaviour: "hooks.disabled in a project's settings.local.json also disables the user's hooks, unless the user's settings have it as false; in its settings.json it makes every call of a tool fail",
         mitigation: "doctor, hosts and install read the project's settings and report it",
         evidence: "run",
     },

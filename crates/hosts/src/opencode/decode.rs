@@ -83,6 +83,14 @@ pub fn decode(flavour: &Flavour, bytes: &[u8], caller: &Caller) -> Result<Vec<Ev
         _ => {}
     }
     let is_permission = hook == "permission.asked";
+    // Our plugin knows the servers.
+    if payload.fields.get("mcp").is_some_and(Value::is_object)
+        && let Some(tool) = &mut event.tool
+        && let Some(native) = &tool.native
+        && !tool::is_known(flavour.tools, flavour.other_tools, &native.tool_name)
+    {
+        "Mcp".clone_into(&mut tool.name);
+    }
     event.raw = payload.fields;
     Ok(match event.kind {
         EventKind::BeforeStop => stop_events(event),

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::daemon_with_model::DaemonWithModel;
 use super::namespace::MODEL_PORT;
 use super::screen::{self, AgentScreen};
-use super::{Agent, namespace};
+use super::{Agent, McpServer, namespace};
 use crate::model_server::{ModelServer, ModelTurn, SideRequest, tells};
 use crate::{CommandRun, TestEnv, needs, write};
 
@@ -209,12 +209,65 @@ impl AgentSandbox {
         self.agent.patch_tool(patch)
     }
 
+    /// Writes settings with which the agent has all its tools and compacts a short conversation.
+    pub fn offer_everything(&mut self) {
+        self.agent.host().offer_everything(self);
+    }
+
+    /// Names an MCP server in the user's settings, so that nobody is asked about its tools.
+    pub fn add_mcp_server(&self, server: &McpServer) {
+        self.agent.host().add_mcp_server(self, server);
+    }
+
+    /// Adds a hook of the user's own, which approves every call, to settings that anyhook is not in
+    /// yet. It makes a file when it runs.
+    pub fn add_approving_hook(&self, made: &Path) {
+        self.agent.host().add_approving_hook(self, made);
+    }
+
+    /// Writes a program that makes a file and prints an answer, and returns its path.
+    pub(super) fn answering(&self, made: &Path, answer: &Value) -> String {
+        let program = self.home().join("approve.sh");
+        let script = format!("#!/bin/sh\ntouch '{}'\necho '{answer}'\n", made.display());
+        write(&program, script, 0o755);
+        program.to_string_lossy().into_owned()
+    }
+
+    /// Adds to a settings file below the home: the fields of objects, whole if they are anything
+    /// else.
+    pub(super) fn add_json(&self, file: &str, more: Value) {
+        let path = self.home().join(file);
+        let mut settings = match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text).unwrap(),
+            Err(_) => Value::Object(serde_json::Map::new()),
+        };
+        merge(&mut settings, more);
+        write(&path, format!("{settings:#}\n"), 0o600);
+    }
+
+    /// Copies a program to a place below the home.
+    pub(super) fn add_program(&self, file: &str, program: &str) {
+        write(&self.home().join(file), fs::read(program).unwrap(), 0o755);
+    }
+
+    /// Adds text to the end of a settings file below the home.
+    pub(super) fn add_text(&self, file: &str, more: &str) {
+        let path = self.home().join(file);
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        write(&path, text + more, 0o600);
+    }
+
     fn absolute(&self, path: &str) -> String {
         self.project().join(path).to_string_lossy().into_owned()
     }
 
     /// Runs the agent with a prompt; the model plays the script.
     pub fn run(&self, prompt: &str, script: impl Into<Vec<ModelTurn>>) -> AgentRun {
+        self.run_with(prompt, |model| model.add_turns(script.into()))
+    }
+
+    /// Runs the agent with a prompt and a model that is told what to say.
+    pub fn run_with(&self, prompt: &str, tell: impl FnOnce(&ModelServer)) -> AgentRun {
         self.prepare(self.agent);
         let mut command = self.agent.host().program(&self.folder);
         command.extend(self.agent.offline().arguments(&self.offline_run(), prompt));
@@ -222,7 +275,8 @@ impl AgentSandbox {
         let mut runner = namespace::runner(&command);
         self.set_up(&mut runner);
         let inside = namespace::spawn(runner);
-        let server = ModelServer::on(inside.socket, script.into());
+        let server = ModelServer::on(inside.socket, Vec::new());
+        tell(&server);
         let ran = crate::finish(inside.process);
         let requests = server.requests();
         AgentRun {
@@ -340,6 +394,17 @@ impl AgentSandbox {
             ("TERM", "dumb".into()),
             ("NO_COLOR", "1".into()),
         ]
+    }
+}
+
+fn merge(settings: &mut Value, more: Value) {
+    match (settings, more) {
+        (Value::Object(fields), Value::Object(more)) => {
+            for (key, value) in more {
+                merge(fields.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (settings, more) => *settings = more,
     }
 }
 

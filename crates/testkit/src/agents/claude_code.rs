@@ -5,7 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{AgentProgram, AgentSandbox, npm_architecture};
+use super::{
+    AgentProgram, AgentSandbox, McpServer, nested_approval, nested_hook, npm_architecture,
+};
 use crate::model_server::ModelTurn;
 use crate::write;
 
@@ -54,5 +56,24 @@ impl AgentProgram for ClaudeCode {
 
     fn edit_tool(&self, path: &str, old: &str, new: &str) -> ModelTurn {
         ModelTurn::tool("Edit", json!({"file_path": path, "old_string": old, "new_string": new}))
+    }
+
+    fn add_mcp_server(&self, bed: &AgentSandbox, server: &McpServer) {
+        bed.add_json(".claude.json", server.settings(&json!({"type": "stdio"})));
+    }
+
+    fn mcp_tool(&self, server: &str, tool: &str, input: Value) -> Option<ModelTurn> {
+        Some(ModelTurn::tool(format!("mcp__{server}__{tool}"), input))
+    }
+
+    fn subagent_tool(&self, prompt: &str) -> Option<ModelTurn> {
+        let input = json!({"description": "a part", "prompt": prompt,
+            "subagent_type": "general-purpose", "run_in_background": false});
+        Some(ModelTurn::tool("Agent", input))
+    }
+
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path) {
+        let command = bed.answering(made, &nested_approval());
+        bed.add_json(".claude/settings.json", nested_hook("PreToolUse", &command));
     }
 }

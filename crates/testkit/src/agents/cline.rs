@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhook_hosts::HostSpec;
 use anyhook_model::EventKind;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{AgentPackages, AgentProgram, npm_architecture};
+use super::{AgentPackages, AgentProgram, AgentSandbox, McpServer, npm_architecture};
 use crate::model_server::ModelTurn;
 
 pub(super) struct Cline;
@@ -52,5 +52,28 @@ impl AgentProgram for Cline {
 
     fn ends_unanswered(&self) -> bool {
         true
+    }
+
+    fn add_mcp_server(&self, bed: &AgentSandbox, server: &McpServer) {
+        let file = ".cline/data/settings/cline_mcp_settings.json";
+        bed.add_json(file, server.settings(&json!({})));
+    }
+
+    fn mcp_tool(&self, server: &str, tool: &str, input: Value) -> Option<ModelTurn> {
+        Some(ModelTurn::tool(format!("{server}__{tool}"), input))
+    }
+
+    fn subagent_tool(&self, prompt: &str) -> Option<ModelTurn> {
+        let input = json!({"systemPrompt": "You do a part.", "task": prompt});
+        Some(ModelTurn::tool("spawn_agent", input))
+    }
+
+    fn ends_on_denied_mcp(&self) -> bool {
+        true
+    }
+
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path) {
+        let program = bed.answering(made, &json!({"cancel": false}));
+        bed.add_program(".cline/hooks/PreToolUse", &program);
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{AgentProgram, npm_architecture};
+use super::{AgentProgram, AgentSandbox, McpServer, npm_architecture};
 use crate::model_server::ModelTurn;
 
 pub(super) struct Copilot;
@@ -40,5 +40,27 @@ impl AgentProgram for Copilot {
     // With a model of this name it offers `apply_patch` instead of `create` and `edit`.
     fn patching_model(&self) -> Option<&'static str> {
         Some("gpt-5-codex")
+    }
+
+    fn add_mcp_server(&self, bed: &AgentSandbox, server: &McpServer) {
+        let more = json!({"type": "local", "tools": ["*"]});
+        bed.add_json(".copilot/mcp-config.json", server.settings(&more));
+    }
+
+    fn mcp_tool(&self, server: &str, tool: &str, input: Value) -> Option<ModelTurn> {
+        Some(ModelTurn::tool(format!("{server}-{tool}"), input))
+    }
+
+    fn subagent_tool(&self, prompt: &str) -> Option<ModelTurn> {
+        let input = json!({"name": "part", "description": "a part", "prompt": prompt,
+            "agent_type": "task"});
+        Some(ModelTurn::tool("task", input))
+    }
+
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path) {
+        let command = bed.answering(made, &json!({"permissionDecision": "allow"}));
+        let handler = json!({"type": "command", "command": command});
+        let hooks = json!({"version": 1, "hooks": {"preToolUse": [handler]}});
+        bed.add_json(".copilot/hooks/mine.json", hooks);
     }
 }

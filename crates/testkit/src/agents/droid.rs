@@ -4,9 +4,12 @@ use std::path::Path;
 
 use anyhook_hosts::HostSpec;
 use anyhook_model::EventKind;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{AgentPackages, AgentProgram, npm_architecture};
+use super::{
+    AgentPackages, AgentProgram, AgentSandbox, McpServer, nested_approval, nested_hook,
+    npm_architecture,
+};
 use crate::model_server::ModelTurn;
 
 pub(super) struct Droid;
@@ -45,12 +48,39 @@ impl AgentProgram for Droid {
         Some("gpt-5-codex")
     }
 
-    // `droid exec` does not tell hooks of the prompt.
+    // `droid exec` does not tell hooks of the prompt, and did not compact, whatever the model said.
     fn untold(&self) -> &'static [EventKind] {
-        &[EventKind::BeforeAgent]
+        &[EventKind::BeforeAgent, EventKind::PreCompact]
     }
 
     fn tells_of_failed_commands(&self) -> bool {
         false
+    }
+
+    fn add_mcp_server(&self, bed: &AgentSandbox, server: &McpServer) {
+        let more = json!({"type": "stdio", "disabled": false});
+        bed.add_json(".factory/mcp.json", server.settings(&more));
+    }
+
+    fn mcp_tool(&self, server: &str, tool: &str, input: Value) -> Option<ModelTurn> {
+        Some(ModelTurn::tool(format!("{server}___{tool}"), input))
+    }
+
+    fn subagent_tool(&self, prompt: &str) -> Option<ModelTurn> {
+        let input = json!({"subagent_type": "worker", "description": "a part", "prompt": prompt});
+        Some(ModelTurn::tool("Task", input))
+    }
+
+    fn offer_everything(&self, bed: &mut AgentSandbox) {
+        bed.add_json(".factory/settings.json", json!({"compactionTokenLimit": 100_000}));
+    }
+
+    fn subagent_failure(&self) -> Option<&'static str> {
+        Some("Could not reach the daemon")
+    }
+
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path) {
+        let command = bed.answering(made, &nested_approval());
+        bed.add_json(".factory/settings.json", nested_hook("PreToolUse", &command));
     }
 }

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use anyhook_model::EventKind;
+use serde_json::{Value, json};
 
-use super::{AgentProgram, node_script};
+use super::{AgentProgram, AgentSandbox, McpServer, nested_hook, node_script};
 use crate::model_server::ModelTurn;
 
 pub(super) struct GeminiCli;
@@ -36,7 +37,39 @@ impl AgentProgram for GeminiCli {
         )
     }
 
+    // It is only a compaction if a person asks for one; otherwise it checks whether to compact.
+    fn untold(&self) -> &'static [EventKind] {
+        &[EventKind::PreCompact]
+    }
+
     fn ends_on_ask(&self) -> bool {
         true
+    }
+
+    fn add_mcp_server(&self, bed: &AgentSandbox, server: &McpServer) {
+        bed.add_json(".gemini/settings.json", server.settings(&json!({"trust": true})));
+    }
+
+    fn mcp_tool(&self, server: &str, tool: &str, input: Value) -> Option<ModelTurn> {
+        Some(ModelTurn::tool(format!("mcp_{server}_{tool}"), input))
+    }
+
+    fn subagent_tool(&self, prompt: &str) -> Option<ModelTurn> {
+        let input = json!({"agent_name": "generalist", "prompt": prompt});
+        Some(ModelTurn::tool("invoke_agent", input))
+    }
+
+    fn subagent_result(&self, text: &str) -> ModelTurn {
+        ModelTurn::tool("complete_task", json!({"result": {"response": text}}))
+    }
+
+    // Half of what its model takes.
+    fn tokens_to_compact(&self) -> u32 {
+        900_000
+    }
+
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path) {
+        let command = bed.answering(made, &json!({"decision": "allow"}));
+        bed.add_json(".gemini/settings.json", nested_hook("BeforeTool", &command));
     }
 }

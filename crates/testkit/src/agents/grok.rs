@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::install::Unpacked;
-use super::{AgentProgram, npm_architecture};
+use super::{AgentProgram, AgentSandbox, McpServer, nested_hook, npm_architecture};
 use crate::model_server::ModelTurn;
 
 pub(super) struct Grok;
@@ -32,5 +32,28 @@ impl AgentProgram for Grok {
     fn edit_tool(&self, path: &str, old: &str, new: &str) -> ModelTurn {
         let input = json!({"file_path": path, "old_string": old, "new_string": new});
         ModelTurn::tool("search_replace", input)
+    }
+
+    fn add_mcp_server(&self, bed: &AgentSandbox, server: &McpServer) {
+        bed.add_text(".grok/config.toml", &server.toml());
+    }
+
+    fn mcp_tool(&self, server: &str, tool: &str, input: Value) -> Option<ModelTurn> {
+        let input = json!({"tool_name": format!("{server}__{tool}"), "tool_input": input});
+        Some(ModelTurn::tool("use_tool", input))
+    }
+
+    fn subagent_tool(&self, prompt: &str) -> Option<ModelTurn> {
+        let input = json!({"prompt": prompt, "description": "a part"});
+        Some(ModelTurn::tool("spawn_subagent", input))
+    }
+
+    fn summary_request(&self) -> Option<&'static str> {
+        Some("produce a faithful, concise summary")
+    }
+
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path) {
+        let command = bed.answering(made, &json!({"decision": "allow"}));
+        bed.add_json(".grok/hooks/mine.json", nested_hook("PreToolUse", &command));
     }
 }

@@ -4,8 +4,10 @@ use std::path::Path;
 
 use anyhook_hosts::HostSpec;
 
-use super::opencode::OpenCode;
-use super::{AgentPackages, AgentProgram, npm_architecture};
+use super::opencode::{self, OpenCode};
+use serde_json::Value;
+
+use super::{AgentPackages, AgentProgram, AgentSandbox, McpServer, npm_architecture};
 use crate::model_server::ModelTurn;
 
 pub(super) struct Kilo;
@@ -49,6 +51,22 @@ impl AgentProgram for Kilo {
 
     fn asks_again_at_stop(&self) -> bool {
         false
+    }
+
+    fn add_mcp_server(&self, bed: &AgentSandbox, server: &McpServer) {
+        bed.add_json(".config/kilo/kilo.json", opencode::mcp_settings(server));
+    }
+
+    fn mcp_tool(&self, server: &str, tool: &str, input: Value) -> Option<ModelTurn> {
+        OpenCode.mcp_tool(server, tool, input)
+    }
+
+    fn subagent_tool(&self, prompt: &str) -> Option<ModelTurn> {
+        OpenCode.subagent_tool(prompt)
+    }
+
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path) {
+        bed.add_text(".config/kilo/plugin/mine.js", &opencode::approving_plugin(made));
     }
 }
 

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use anyhook_hosts::HostSpec;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{AgentPackages, AgentProgram};
+use super::kimi_code::{self, KimiCode};
+use super::{AgentPackages, AgentProgram, AgentSandbox, McpServer, nested_approval};
 use crate::model_server::ModelTurn;
 
 pub(super) struct KimiCli;
@@ -37,5 +38,26 @@ impl AgentProgram for KimiCli {
 
     fn asks_again_at_stop(&self) -> bool {
         false
+    }
+
+    fn add_mcp_server(&self, bed: &AgentSandbox, server: &McpServer) {
+        bed.add_json(".kimi/mcp.json", server.settings(&json!({})));
+    }
+
+    fn mcp_tool(&self, _server: &str, tool: &str, input: Value) -> Option<ModelTurn> {
+        Some(ModelTurn::tool(tool, input))
+    }
+
+    fn subagent_tool(&self, prompt: &str) -> Option<ModelTurn> {
+        KimiCode.subagent_tool(prompt)
+    }
+
+    fn subagent_result(&self, text: &str) -> ModelTurn {
+        KimiCode.subagent_result(text)
+    }
+
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path) {
+        let command = bed.answering(made, &nested_approval());
+        bed.add_text(".kimi/config.toml", &kimi_code::hook(&command));
     }
 }

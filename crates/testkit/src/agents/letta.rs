@@ -6,7 +6,7 @@ use anyhook_model::EventKind;
 use serde_json::json;
 
 use super::install::Runtime;
-use super::{AgentProgram, runtime_script};
+use super::{AgentProgram, AgentSandbox, nested_approval, nested_hook, runtime_script};
 use crate::model_server::ModelTurn;
 
 pub(super) struct Letta;
@@ -35,7 +35,7 @@ impl AgentProgram for Letta {
         ModelTurn::tool("Edit", input)
     }
 
-    // Without a screen it tells of tool calls and subagents only.
+    // Without a screen it tells of tool calls and subagents only, and does not compact.
     fn untold(&self) -> &'static [EventKind] {
         &[
             EventKind::SessionStart,
@@ -44,6 +44,21 @@ impl AgentProgram for Letta {
             EventKind::AfterAgent,
             EventKind::BeforeStop,
             EventKind::AfterStop,
+            EventKind::PreCompact,
         ]
+    }
+
+    fn subagent_tool(&self, prompt: &str) -> Option<ModelTurn> {
+        let input = json!({"subagent_type": "general-purpose", "description": "a part",
+            "prompt": prompt});
+        Some(ModelTurn::tool("Agent", input))
+    }
+
+    // It knows no approval: a hook that does not deny lets the call run.
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path) {
+        let command = bed.answering(made, &nested_approval());
+        let mut hooks = nested_hook("PreToolUse", &command);
+        hooks["hooks"]["PreToolUse"][0]["matcher"] = "*".into();
+        bed.add_json(".letta/settings.json", hooks);
     }
 }

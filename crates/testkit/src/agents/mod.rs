@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 use anyhook_hosts::HostSpec;
 use anyhook_hosts::offline::Offline;
 use anyhook_model::{EventKind, Host as _};
+use serde_json::{Value, json};
 
 use crate::model_server::ModelTurn;
 use crate::npm::NpmInstall;
@@ -203,6 +204,59 @@ impl Agent {
         self.host().refuses_command(command)
     }
 
+    /// Returns how many tokens a conversation has that it compacts, and that is not too long for it.
+    pub fn tokens_to_compact(self) -> u32 {
+        self.host().tokens_to_compact()
+    }
+
+    /// Returns what it writes to the model that is to summarize a conversation, if it does not accept
+    /// a summary of one word.
+    pub fn summary_request(self) -> Option<&'static str> {
+        self.host().summary_request()
+    }
+
+    /// Returns the model with which it has a tool for scripts, if it lacks it otherwise.
+    pub fn scripting_model(self) -> Option<&'static str> {
+        self.host().scripting_model()
+    }
+
+    /// Returns whether it ends, and tells nobody why, if a call of an MCP tool is denied.
+    pub fn ends_on_denied_mcp(self) -> bool {
+        self.host().ends_on_denied_mcp()
+    }
+
+    /// Returns whether it offers the tools of an MCP server that starts slowly only from the second
+    /// time on.
+    pub fn caches_mcp_tools(self) -> bool {
+        self.host().caches_mcp_tools()
+    }
+
+    /// Returns what it tells the model if a subagent needs its vendor's service, which is not there.
+    pub fn subagent_failure(self) -> Option<&'static str> {
+        self.host().subagent_failure()
+    }
+
+    /// Returns a call of a tool of an MCP server; `None` if the agent has no such tools.
+    pub fn mcp_tool(self, server: &str, tool: &str, input: Value) -> Option<ModelTurn> {
+        self.host().mcp_tool(server, tool, input)
+    }
+
+    /// Returns a call that starts a subagent; `None` if the agent has no such tool.
+    pub fn subagent_tool(self, prompt: &str) -> Option<ModelTurn> {
+        self.host().subagent_tool(prompt)
+    }
+
+    /// Returns how a subagent ends.
+    pub fn subagent_result(self, text: &str) -> ModelTurn {
+        self.host().subagent_result(text)
+    }
+
+    /// Returns a call of a script in which a command is run with the agent's own tools; `None` if
+    /// the agent has no such tool.
+    pub fn script_tool(self, command: &str) -> Option<ModelTurn> {
+        self.host().script_tool(command)
+    }
+
     fn offline(self) -> &'static dyn Offline {
         self.spec().offline.expect("an agent of the sandbox runs offline")
     }
@@ -320,6 +374,110 @@ trait AgentProgram {
     fn is_held_after_edits_only(&self) -> bool {
         false
     }
+
+    /// Writes settings with which it has all its tools and compacts a short conversation.
+    fn offer_everything(&self, _bed: &mut AgentSandbox) {}
+
+    /// Returns how many tokens a conversation has that it compacts, and that is not too long for it.
+    fn tokens_to_compact(&self) -> u32 {
+        1_100_000
+    }
+
+    /// Returns what it writes to the model that is to summarize a conversation, if it does not accept
+    /// a summary of one word.
+    fn summary_request(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns the model with which it has a tool for scripts, if it lacks it otherwise.
+    fn scripting_model(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns whether it ends, and tells nobody why, if a call of an MCP tool is denied.
+    fn ends_on_denied_mcp(&self) -> bool {
+        false
+    }
+
+    /// Returns what it tells the model if a subagent needs its vendor's service, which is not there.
+    fn subagent_failure(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns whether it offers the tools of an MCP server that starts slowly only from the second
+    /// time on.
+    fn caches_mcp_tools(&self) -> bool {
+        false
+    }
+
+    /// Names an MCP server in the user's settings, so that nobody is asked about its tools.
+    fn add_mcp_server(&self, _bed: &AgentSandbox, _server: &McpServer) {}
+
+    /// Returns a call of a tool of an MCP server; `None` if the agent has no such tools.
+    fn mcp_tool(&self, _server: &str, _tool: &str, _input: Value) -> Option<ModelTurn> {
+        None
+    }
+
+    /// Returns a call that starts a subagent; `None` if the agent has no such tool.
+    fn subagent_tool(&self, _prompt: &str) -> Option<ModelTurn> {
+        None
+    }
+
+    /// Returns how a subagent ends.
+    fn subagent_result(&self, text: &str) -> ModelTurn {
+        ModelTurn::text(text)
+    }
+
+    /// Returns a call of a script in which a command is run with the agent's own tools; `None` if
+    /// the agent has no such tool.
+    fn script_tool(&self, _command: &str) -> Option<ModelTurn> {
+        None
+    }
+
+    /// Adds a hook of the user's own, which approves every call, to settings that anyhook is not in
+    /// yet. It makes a file when it runs.
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path);
+}
+
+/// An MCP server on standard input and output.
+#[derive(Clone, Debug)]
+pub struct McpServer {
+    /// Its name in settings.
+    pub name: &'static str,
+    /// Its program.
+    pub program: String,
+    /// The program's arguments.
+    pub arguments: Vec<String>,
+}
+
+impl McpServer {
+    /// Returns settings that name it as most agents do.
+    fn settings(&self, more: &Value) -> Value {
+        let mut entry = json!({"command": self.program, "args": self.arguments});
+        for (key, value) in more.as_object().into_iter().flatten() {
+            entry[key] = value.clone();
+        }
+        json!({"mcpServers": {self.name: entry}})
+    }
+
+    /// Returns settings that name it as programs written in Rust do.
+    fn toml(&self) -> String {
+        let arguments = json!(self.arguments);
+        let Self { name, program, .. } = self;
+        format!("\n[mcp_servers.{name}]\ncommand = {program:?}\nargs = {arguments}\n")
+    }
+}
+
+/// Returns what a hook prints that approves a call, in the form of Claude Code.
+fn nested_approval() -> Value {
+    let approval = json!({"hookEventName": "PreToolUse", "permissionDecision": "allow"});
+    json!({"hookSpecificOutput": approval})
+}
+
+/// Returns settings with a hook that runs a command, in the form of Claude Code.
+fn nested_hook(event: &str, command: &str) -> Value {
+    let handler = json!({"type": "command", "command": command});
+    json!({"hooks": {event: [{"hooks": [handler]}]}})
 }
 
 /// The machine's architecture, as npm packages name it.

@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use anyhook_hosts::HostSpec;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::install::Runtime;
-use super::{AgentPackages, AgentProgram, npm_architecture, runtime_script};
+use super::pi;
+use super::{
+    AgentPackages, AgentProgram, AgentSandbox, McpServer, npm_architecture, runtime_script,
+};
 use crate::model_server::ModelTurn;
 use crate::npm::NpmInstall;
 
@@ -45,5 +48,30 @@ impl AgentProgram for OhMyPi {
     fn edit_tool(&self, path: &str, _old: &str, new: &str) -> ModelTurn {
         let text = format!("[{path}#0000]\nPUT 1.=1:\n+{new}\n");
         ModelTurn::tool("edit", json!({"input": text, "i": "edit it"}))
+    }
+
+    fn caches_mcp_tools(&self) -> bool {
+        true
+    }
+
+    fn add_mcp_server(&self, bed: &AgentSandbox, server: &McpServer) {
+        bed.add_json(".omp/agent/mcp.json", server.settings(&json!({})));
+    }
+
+    fn mcp_tool(&self, server: &str, tool: &str, input: Value) -> Option<ModelTurn> {
+        Some(ModelTurn::tool(format!("mcp__{server}_{tool}"), input))
+    }
+
+    fn subagent_tool(&self, prompt: &str) -> Option<ModelTurn> {
+        let task = json!({"name": "Part", "agent": "task", "task": prompt});
+        Some(ModelTurn::tool("task", json!({"context": "none", "tasks": [task], "i": "a part"})))
+    }
+
+    fn subagent_result(&self, text: &str) -> ModelTurn {
+        ModelTurn::tool("yield", json!({"result": {"data": text}, "i": "the end"}))
+    }
+
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path) {
+        bed.add_text(".omp/agent/extensions/mine.js", &pi::approving_extension(made));
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{AgentProgram, npm_architecture};
+use super::{AgentProgram, AgentSandbox, McpServer, npm_architecture};
 use crate::model_server::ModelTurn;
 
 pub(super) struct OpenCode;
@@ -40,4 +40,39 @@ impl AgentProgram for OpenCode {
     fn patching_model(&self) -> Option<&'static str> {
         Some("gpt-5")
     }
+
+    fn add_mcp_server(&self, bed: &AgentSandbox, server: &McpServer) {
+        bed.add_json(".config/opencode/opencode.json", mcp_settings(server));
+    }
+
+    fn mcp_tool(&self, server: &str, tool: &str, input: Value) -> Option<ModelTurn> {
+        Some(ModelTurn::tool(format!("{server}_{tool}"), input))
+    }
+
+    fn subagent_tool(&self, prompt: &str) -> Option<ModelTurn> {
+        let input = json!({"description": "a part", "prompt": prompt, "subagent_type": "general"});
+        Some(ModelTurn::tool("task", input))
+    }
+
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path) {
+        bed.add_text(".config/opencode/plugins/mine.js", &approving_plugin(made));
+    }
+}
+
+/// Returns settings with an MCP server.
+pub(super) fn mcp_settings(server: &McpServer) -> Value {
+    let command: Vec<&String> = [&server.program].into_iter().chain(&server.arguments).collect();
+    json!({"mcp": {server.name: {"type": "local", "command": command, "enabled": true}}})
+}
+
+/// Returns a plugin that approves every call, and makes a file.
+pub(super) fn approving_plugin(made: &Path) -> String {
+    format!(
+        "import {{ writeFileSync }} from \"node:fs\";\n\
+         export const Mine = async () => ({{\n\
+         \x20 \"tool.execute.before\": async () => writeFileSync({:?}, \"\"),\n\
+         \x20 \"permission.ask\": async (_, output) => {{ output.status = \"allow\"; }},\n\
+         }});\n",
+        made.to_string_lossy()
+    )
 }

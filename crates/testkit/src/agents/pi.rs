@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhook_hosts::HostSpec;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::install::Runtime;
-use super::{AgentPackages, AgentProgram, runtime_script};
+use super::{AgentPackages, AgentProgram, AgentSandbox, McpServer, runtime_script};
 use crate::model_server::ModelTurn;
 use crate::npm::NpmInstall;
 
@@ -47,4 +47,44 @@ impl AgentProgram for Pi {
         let edits = json!([{"oldText": old, "newText": new}]);
         ModelTurn::tool("edit", json!({"path": path, "edits": edits}))
     }
+
+    fn add_mcp_server(&self, bed: &AgentSandbox, server: &McpServer) {
+        bed.add_json(".pi/agent/mcp.json", server.settings(&json!({"exposure": "direct"})));
+    }
+
+    fn mcp_tool(&self, server: &str, tool: &str, input: Value) -> Option<ModelTurn> {
+        Some(ModelTurn::tool(format!("mcp__{server}__{tool}"), input))
+    }
+
+    fn script_tool(&self, command: &str) -> Option<ModelTurn> {
+        let code = format!("return await tools.bash({{command: {command:?}}});");
+        Some(ModelTurn::tool("codemode", json!({"code": code})))
+    }
+
+    fn offer_everything(&self, bed: &mut AgentSandbox) {
+        let compaction = json!({"keepRecentTokens": 10});
+        let settings = json!({"defaultTools": ["+codemode"], "compaction": compaction});
+        bed.add_json(".pi/agent/settings.json", settings);
+    }
+
+    fn tokens_to_compact(&self) -> u32 {
+        195_000
+    }
+
+    fn add_approving_hook(&self, bed: &AgentSandbox, made: &Path) {
+        bed.add_text(".pi/agent/extensions/mine.js", &approving_extension(made));
+    }
+}
+
+/// Returns an extension that blocks no call, and makes a file.
+pub(super) fn approving_extension(made: &Path) -> String {
+    format!(
+        "import {{ writeFileSync }} from \"node:fs\";\n\
+         export default function (pi) {{\n\
+         \x20 pi.on(\"tool_call\", async () => {{\n\
+         \x20   writeFileSync({:?}, \"\");\n\
+         \x20   return {{ block: false }};\n\
+         \x20 }});\n}}\n",
+        made.to_string_lossy()
+    )
 }
