@@ -203,9 +203,12 @@ fn is_asked(host: &str, asked: &[Value], call: &ExecutedCall) -> bool {
     })
 }
 
+/// The names of logs, and where they are.
+type LogsAndPlaces = &'static [(&'static str, &'static str)];
+
 /// Sessions with denied, failed and refused calls, calls of unknown tools, and subagents: the host, what
 /// the hooks received, the logs and where they are, and the number of executed calls. `@` is the session.
-const SESSIONS: &[(&str, &str, &[(&str, &str)], usize)] = &[
+const SESSIONS: &[(&str, &str, LogsAndPlaces, usize)] = &[
     (
         "claude-code",
         "calls",

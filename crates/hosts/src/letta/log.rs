@@ -41,7 +41,7 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservati
     match text(&message, "role")? {
         "user" => {
             let texts = blocks.filter_map(|block| text(block, "text"));
-            if let Some(folder) = texts.filter_map(folder_in).last() {
+            if let Some(folder) = texts.filter_map(folder_in).next_back() {
                 state.name_work_dir(Some(folder));
                 let session = session(state, &message);
                 state.name_session(session.as_deref());
@@ -54,9 +54,10 @@ pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogObservati
                 has_call = true;
                 state.begin_call(id, tool, call.get("arguments").and_then(about));
             }
-            return Some(match has_call {
-                true => LogObservation::certain(None, Activity::Working),
-                false => LogObservation::likely(None, state.rest()),
+            return Some(if has_call {
+                LogObservation::certain(None, Activity::Working)
+            } else {
+                LogObservation::likely(None, state.rest())
             });
         }
         "toolResult" => {

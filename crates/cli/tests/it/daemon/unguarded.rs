@@ -334,9 +334,12 @@ fn recorded() -> Vec<Recorded> {
     all
 }
 
+/// The names of recorded logs, and where they are.
+type LogsAndPlaces = &'static [(&'static str, &'static str)];
+
 /// Recorded sessions: the host, what its hooks received, and the logs and where they are below the
 /// home. `@` is the session.
-const SESSIONS: &[(&str, &str, &[(&str, &str)])] = &[
+const SESSIONS: &[(&str, &str, LogsAndPlaces)] = &[
     (
         "claude-code",
         "calls",
