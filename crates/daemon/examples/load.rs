@@ -2,7 +2,8 @@
 //!
 //! A real daemon process beside writers that append to the journal as hook processes do: first it
 //! has nothing to do, then a thousand agents tell 10,000 events a second while somebody follows,
-//! and at last it finds a full journal when it starts. Prints one JSON object.
+//! then agents execute calls that no hook was asked about, and at last it finds a full journal when it
+//! starts. Prints one JSON object.
 //!
 //! Arguments: the program `anyhook`; seconds of load, 10 if left out. Needs `/proc`.
 
@@ -14,6 +15,7 @@
 )]
 
 use std::fs;
+use std::io::Write as _;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,6 +24,7 @@ use anyhook_model::daemon::{DaemonStatus, Request, Response};
 use anyhook_model::{EventKind, Payload, Record};
 use anyhook_socket::{Client, ClientError, DaemonFolder};
 use anyhook_testkit::{TestEnv, wait_within};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 const AGENTS: usize = 1000;
@@ -30,6 +33,8 @@ const WRITERS: usize = 4;
 const RATE: usize = 10_000;
 /// So many records are there when the daemon starts.
 const BACKLOG: usize = 200_000;
+/// So many calls are executed without asking, one after the other.
+const UNASKED: usize = 200;
 const IDLE: Duration = Duration::from_secs(10);
 const TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -51,8 +56,10 @@ fn main() {
     let load = load(&environment, &daemon, seconds);
     assert_eq!(environment.run(&["daemon", "stop"]).code, 0);
     drop(environment);
+    let alarms = alarms(&TestEnv::new(&binary));
     let catch_up = catch_up(&TestEnv::new(&binary));
-    println!("{:#}", json!({"idle": idle, "load": load, "catch_up": catch_up}));
+    let found = json!({"idle": idle, "load": load, "alarms": alarms, "catch_up": catch_up});
+    println!("{found:#}");
 }
 
 /// The share of a processor that it needs for nothing.
@@ -87,10 +94,7 @@ fn load(environment: &TestEnv, daemon: &Daemon, seconds: usize) -> Value {
     let (whole, used) = (began.elapsed(), daemon.processor_time().saturating_sub(before));
     assert_eq!(daemon.idle_agents(), AGENTS, "every agent's last event was its stop");
     heard.lags.sort();
-    let lag = |percent: usize| {
-        let position = (heard.lags.len() * percent).div_ceil(100).max(1) - 1;
-        heard.lags.get(position).copied().unwrap_or_default().as_secs_f64() * 1e3
-    };
+    let lag = |percent: usize| percentile(&heard.lags, percent);
     json!({
         "agents": AGENTS, "sent": each * WRITERS, "arrived": heard.lags.len(),
         "times_let_go": heard.times_let_go,
@@ -98,6 +102,40 @@ fn load(environment: &TestEnv, daemon: &Daemon, seconds: usize) -> Value {
         "lag_ms": {"p50": lag(50), "p95": lag(95), "max": lag(100)},
         "processor_percent": percent(used, whole), "peak_mib": daemon.peak_memory(),
     })
+}
+
+/// From the line of a log about a call that no hook was asked about to its alarm in the journal.
+fn alarms(environment: &TestEnv) -> Value {
+    for arguments in [&["install", "claude-code"][..], &["daemon", "start"]] {
+        let ran = environment.run(arguments);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    let folder = environment.home().join(".claude/projects/-p");
+    fs::create_dir_all(&folder).unwrap();
+    let mut times: Vec<Duration> = (0..UNASKED)
+        .map(|number| {
+            let id = format!("t{number}");
+            let line = |kind: &str, block: Value| {
+                json!({"type": kind, "sessionId": "s", "cwd": environment.project(),
+                    "timestamp": Timestamp::now(), "message": {"content": [block]}})
+            };
+            let call = json!({"type": "tool_use", "id": id, "name": "Bash",
+                "input": {"command": "make"}});
+            let result = json!({"type": "tool_result", "tool_use_id": id, "content": ""});
+            let lines = format!("{}\n{}\n", line("assistant", call), line("user", result));
+            let mut log = fs::OpenOptions::new();
+            let mut log = log.append(true).create(true).open(folder.join("s.jsonl")).unwrap();
+            log.write_all(lines.as_bytes()).unwrap();
+            let written = Instant::now();
+            let is_alarm =
+                |record: &Value| record["event"] == "call_unasked" && record["call"] == id.as_str();
+            wait_within(TIMEOUT, "the alarm", || environment.journal().iter().any(is_alarm));
+            written.elapsed()
+        })
+        .collect();
+    times.sort();
+    let time = |percent: usize| percentile(&times, percent);
+    json!({"calls": UNASKED, "ms": {"p50": time(50), "p95": time(95), "max": time(100)}})
 }
 
 /// What came to somebody who follows.
@@ -251,6 +289,12 @@ impl Daemon {
         let kib: f64 = line.split_ascii_whitespace().nth(1).unwrap().parse().unwrap();
         kib / 1024.0
     }
+}
+
+/// Returns the time within which so many percent of sorted times are, in milliseconds.
+fn percentile(sorted: &[Duration], percent: usize) -> f64 {
+    let position = (sorted.len() * percent).div_ceil(100).max(1) - 1;
+    sorted.get(position).copied().unwrap_or_default().as_secs_f64() * 1e3
 }
 
 fn percent(used: Duration, of: Duration) -> f64 {

@@ -57,7 +57,7 @@ impl LogLocation {
     /// Returns the queries for the logs here, if they are databases.
     pub fn database(&self) -> Option<&'static LogDatabase> {
         match self.form {
-            LogFormat::Lines => None,
+            LogFormat::Lines | LogFormat::Document(_) => None,
             LogFormat::Database(queries) => Some(queries),
         }
     }
@@ -68,6 +68,9 @@ impl LogLocation {
 pub enum LogFormat {
     /// One file per session, to which lines of JSON are appended.
     Lines,
+    /// One file per session, a JSON object that is written anew whenever it changes: a line is an
+    /// item of the list with this name, to which items are added.
+    Document(&'static str),
     /// A database of many sessions; a line is the data of one of its rows.
     Database(&'static LogDatabase),
 }
@@ -275,6 +278,17 @@ pub(crate) fn text<'object>(object: &'object Object, name: &str) -> Option<&'obj
 /// Returns the time in a text member of an object.
 pub(crate) fn time(object: &Object, name: &str) -> Option<Timestamp> {
     text(object, name)?.parse().ok()
+}
+
+/// Returns the time that a value contains in seconds, with a fraction.
+pub(crate) fn seconds(value: Option<&Value>) -> Option<Timestamp> {
+    let time = jiff::SignedDuration::try_from_secs_f64(value?.as_f64()?).ok()?;
+    Timestamp::from_duration(time).ok()
+}
+
+/// Returns the name of a folder in the path of a log: that of the file is number 0.
+pub(crate) fn path_part(path: &str, number: usize) -> Option<&str> {
+    path.rsplit('/').nth(number).filter(|name| !name.is_empty())
 }
 
 /// Returns the time that a value contains in milliseconds.

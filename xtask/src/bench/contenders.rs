@@ -24,6 +24,7 @@ pub const ONE: &str = "anyhook, one matching sh hook";
 pub const GUARDS: &str = "anyhook, 100 declarative guards, none matches";
 pub const GUARD: &str = "anyhook, 100 declarative guards, one matches";
 pub const THOUSAND_GUARDS: &str = "anyhook, 1000 declarative guards, none matches";
+pub const STATUS_LINE: &str = "anyhook status-line";
 pub const REBUILT: &str = "anyhook, 1000 hooks, index from nothing";
 
 /// After this long every change of a file counts as old.
@@ -111,6 +112,12 @@ pub fn list(
         hook(GUARDS, &place.home_of_guards("guards", 100, false)?, &small),
         hook(GUARD, &place.home_of_guards("guard", 100, true)?, &small),
         hook(THOUSAND_GUARDS, &place.home_of_guards("thousand-guards", 1000, false)?, &small),
+        // Claude Code writes to it what an event has, too: the session and the folder.
+        Contender {
+            program: whole.to_owned(),
+            arguments: vec!["status-line".to_owned()],
+            ..hook(STATUS_LINE, &hundred, &small)
+        },
     ];
     let mut left_out = Vec::new();
     let index = index_folder(&rebuilt);

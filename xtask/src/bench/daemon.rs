@@ -1,4 +1,5 @@
-//! Measures the daemon: idle, under load, and with a full journal when it starts.
+//! Measures the daemon: idle, under load, how soon it raises an alarm, and with a full journal when it
+//! starts.
 
 use std::path::Path;
 
@@ -12,6 +13,9 @@ use crate::Workspace;
 const RATE: f64 = 10_000.0;
 /// The maximum lag, in milliseconds.
 const LAG: f64 = 1000.0;
+/// The maximum time from the line of a log about a call to the alarm that no hook was asked about it, in
+/// milliseconds.
+const ALARM: f64 = 1000.0;
 /// The maximum memory, in MiB.
 const MEMORY: f64 = 100.0;
 /// The maximum CPU usage of an idle one, in percent.
@@ -52,6 +56,19 @@ pub fn print(found: &Value) {
     row("  event → follower, most", number(path), "ms", at_most(path, LAG));
     row("  processor", number("/load/processor_percent"), "%", None);
     row("  peak memory", number("/load/peak_mib"), "MiB", at_most("/load/peak_mib", MEMORY));
+    row("calls that no hook was asked about", number("/alarms/calls"), "", None);
+    for percent in ["p50", "p95"] {
+        let path = format!("/alarms/ms/{percent}");
+        row(
+            &format!("  line of the log → alarm in the journal, {percent}"),
+            number(&path),
+            "ms",
+            None,
+        );
+    }
+    let path = "/alarms/ms/max";
+    let what = "  line of the log → alarm in the journal, most";
+    row(what, number(path), "ms", at_most(path, ALARM));
     let path = "/catch_up/events_per_second";
     row("200,000 records at the start: rate", number(path), "events/s", at_least(path, RATE));
     row("  first answer to a client", number("/catch_up/first_answer_ms"), "ms", None);

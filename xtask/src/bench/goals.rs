@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::contenders::{
-    CAT_LARGE, GUARD, GUARDS, HUNDRED, LARGE_COMMAND, LARGE_FILE, LIMIT, ONE, REBUILT, SCRIPT, TEN,
-    THOUSAND, THOUSAND_GUARDS, TRUE,
+    CAT_LARGE, GUARD, GUARDS, HUNDRED, LARGE_COMMAND, LARGE_FILE, LIMIT, ONE, REBUILT, SCRIPT,
+    STATUS_LINE, TEN, THOUSAND, THOUSAND_GUARDS, TRUE,
 };
 use super::measure::{Measured, rounded};
 use super::memory::{self, Peak};
@@ -84,6 +84,7 @@ pub fn judge(found: &Measurements<'_>) -> Vec<Goal> {
             found.median(REBUILT).map(|time| time / 1e3),
             25.0,
         ),
+        at_most("the status line", "ms", found.median(STATUS_LINE).map(|time| time / 1e3), 20.0),
         at_most(
             "peak memory, 1 KB event",
             "MB",
@@ -213,6 +214,7 @@ mod tests {
             time(GUARD, 460.0),
             time(THOUSAND_GUARDS, 1441.0),
             time(REBUILT, 25_001.0),
+            time(STATUS_LINE, 20_000.0),
         ];
         let peak = |name: &str, event_bytes, bytes| Peak {
             name: name.to_owned(),
@@ -250,6 +252,7 @@ mod tests {
                 (Some(1.15), Pass),
                 (Some(1.2), Fail),
                 (Some(25.0), Fail),
+                (Some(20.0), Pass),
                 (Some(3.0), Pass),
                 (Some(4.0), Pass),
                 (Some(4.01), Fail),

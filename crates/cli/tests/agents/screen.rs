@@ -1,15 +1,16 @@
 //! Claude Code on a screen, wired in with `anyhook install`: what it waits for is in the journal at
-//! once, and what it does with hooks that take their time.
+//! once, and what it does with hooks that take their time. And Cline.
 
 use std::fs;
 use std::path::Path;
 
-use anyhook_testkit::agents::{AGENT_PATIENCE, AgentSandbox};
+use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, AgentSandbox};
 use anyhook_testkit::model_server::{ModelTurn, tells};
 use anyhook_testkit::wait_within;
 use serde_json::json;
 
 use super::interactive_claude::{DIALOG, Seat, question, shell};
+use crate::environment;
 
 /// A hook that answers a permission request when it is told to, by a file in the home folder.
 fn hesitant(bed: &AgentSandbox, answer: &str) {
@@ -188,4 +189,36 @@ fn a_no_is_not_told() {
         assert_eq!(names, wanted, "{key}");
         assert!(!seat.exists("done"));
     }
+}
+
+/// Cline on its screen heeds hooks as it does without one. Asserted so that we notice when it learns to
+/// tell of prompts.
+#[test]
+fn cline() {
+    let Some(bed) = AgentSandbox::within(environment(), Agent::Cline) else { return };
+    let matter = "trigger: before_tool\nmatcher: {tool: Shell, pattern: 'touch forbidden'}";
+    bed.environment().user_hook("no-danger", matter, "echo never-do-that >&2\nexit 2");
+    assert_eq!(bed.environment().run(&["install", "cline"]).code, 0);
+    let script = [
+        bed.shell_tool("touch free"),
+        bed.shell_tool("touch forbidden"),
+        ModelTurn::text("it rests"),
+        ModelTurn::text("it is done"),
+    ];
+    let Some(screen) = bed.open(script) else { return };
+    // It shows the place for the prompt before it takes keys.
+    screen.press_until("x", "what was typed", |text| text.contains("❯ x"));
+    screen.submit(": do it now");
+    screen.wait_for("it rests");
+    assert!(bed.project().join("free").exists());
+    assert!(!bed.project().join("forbidden").exists());
+    let requests = screen.model().requests();
+    assert!(requests.last().is_some_and(|request| tells(request, "never-do-that")));
+    let told = |native: &str| {
+        let records = bed.environment().journal();
+        records.iter().filter(|record| record["native_name"] == native).count()
+    };
+    screen.submit("once more");
+    screen.wait_for("it is done");
+    assert_eq!((told("UserPromptSubmit"), told("PreToolUse")), (0, 2));
 }

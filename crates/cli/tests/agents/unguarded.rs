@@ -2,6 +2,7 @@
 //!
 //! The ways are the rows of `docs/reference/unguarded-calls.md`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -23,6 +24,30 @@ struct Guarded {
     bed: AgentSandbox,
     /// The commands that were to be alarms so far.
     expected: Vec<String>,
+    /// The files that `anyhook install` has written, and what was in them before.
+    before: Vec<(PathBuf, Option<Vec<u8>>)>,
+}
+
+/// Returns the agents' files below a home, and what is in them.
+fn agent_files(home: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![home.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let is_ours = [".local", ".config/agents", "project"].map(|inner| home.join(inner));
+            if is_ours.contains(&path) || path.is_symlink() {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let text = fs::read(&path).unwrap();
+                found.insert(path, text);
+            }
+        }
+    }
+    found
 }
 
 impl Guarded {
@@ -31,19 +56,32 @@ impl Guarded {
         let mut bed = AgentSandbox::within(environment(), agent)?;
         let matter = "trigger: before_tool\nmatcher: {tool: Shell, pattern: 'touch forbidden'}";
         bed.environment().user_hook("no-danger", matter, "echo no >&2\nexit 2");
+        let files = agent_files(&bed.home());
         let installed = bed.environment().run(&["install", agent.name()]);
         assert_eq!(installed.code, 0, "{installed:?}");
+        let before = agent_files(&bed.home())
+            .into_iter()
+            .filter(|(path, text)| files.get(path) != Some(text))
+            .map(|(path, _)| (path.clone(), files.get(&path).cloned()))
+            .collect();
         let quiet = "[notify]\ndesktop = false\n";
         write(&bed.home().join(".config/agents/anyhook.toml"), quiet, 0o644);
         prepare(&mut bed);
         assert_eq!(bed.environment().run(&["daemon", "start"]).code, 0);
-        let guarded = Self { bed, expected: Vec::new() };
-        // Denied, failed and unknown calls are no alarms, nor are those that were asked about.
+        let guarded = Self { bed, expected: Vec::new(), before };
+        // Denied, failed and unknown calls are no alarms, nor those with an input that is not accepted,
+        // nor those that were asked about.
+        let (shell, _) = agent.spec().offline.unwrap().shell_call("");
         let turns = [
             guarded.bed.shell_tool("touch free"),
             guarded.bed.shell_tool("touch forbidden"),
             guarded.bed.shell_tool("exit 3"),
             ModelTurn::tool("no_such_tool", json!({"command": "true"})),
+            ModelTurn::tool(shell, json!({"no_such_field": "true"})),
+            guarded.bed.write_tool("new.txt", "one\n"),
+            guarded.bed.edit_tool("new.txt", "one", "two"),
+            guarded.bed.read_tool("new.txt"),
+            guarded.bed.read_tool("missing.txt"),
             ModelTurn::text("that was all"),
         ];
         guarded.bed.run("do it", turns);
@@ -100,6 +138,38 @@ impl Guarded {
     fn expect_of_command(&mut self, way: &str) {
         self.expect(way, &[], |bed, command| {
             bed.run("do it", [bed.shell_tool(command), ModelTurn::text("that was all")]);
+        });
+    }
+
+    /// Takes out what `anyhook install` has written, as long as something is done.
+    fn without_hooks(&mut self, done: impl FnOnce(&mut Self)) {
+        let ours: Vec<(PathBuf, Vec<u8>)> =
+            self.before.iter().map(|(path, _)| (path.clone(), fs::read(path).unwrap())).collect();
+        assert!(!ours.is_empty(), "nothing was installed");
+        for (path, before) in &self.before {
+            match before {
+                Some(before) => fs::write(path, before).unwrap(),
+                None => fs::remove_file(path).unwrap(),
+            }
+        }
+        done(self);
+        for (path, text) in ours {
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    /// Has a subagent run a command: its call is an alarm, too, if its agent is known from its log, and
+    /// so is the call that starts it.
+    fn expect_of_subagent(&mut self, tool: &str, input: Value) {
+        self.expect("subagent", &["look around"], |bed, command| {
+            let report = "I have looked around. ".repeat(20);
+            let turns = [
+                ModelTurn::tool(tool, input),
+                bed.shell_tool(command),
+                ModelTurn::text(report),
+                ModelTurn::text("that was all"),
+            ];
+            bed.run("do it", turns);
         });
     }
 
@@ -348,6 +418,80 @@ fn opencode() {
             ];
             bed.run("do it", turns);
         });
+    });
+    guarded.end();
+}
+
+/// Our entries, or our plugin, are removed: all that tells of the calls is the agent's log.
+fn removed(agent: Agent, subagent: Option<(&str, Value)>) {
+    let Some(mut guarded) = Guarded::set(agent, |_| {}) else { return };
+    guarded.without_hooks(|guarded| {
+        guarded.expect_of_command("removed");
+        if let Some((tool, input)) = subagent {
+            guarded.expect_of_subagent(tool, input);
+        }
+    });
+    guarded.end();
+}
+
+#[test]
+fn cline() {
+    let task = json!({"systemPrompt": "You look.", "task": "look around"});
+    removed(Agent::Cline, Some(("spawn_agent", task)));
+}
+
+#[test]
+fn copilot() {
+    let task = json!({"name": "look", "description": "look", "prompt": "look around",
+        "agent_type": "general-purpose", "mode": "sync"});
+    removed(Agent::Copilot, Some(("task", task)));
+}
+
+#[test]
+fn droid() {
+    removed(Agent::Droid, None);
+}
+
+#[test]
+fn grok() {
+    let task = json!({"description": "look", "prompt": "look around", "background": false});
+    removed(Agent::Grok, Some(("spawn_subagent", task)));
+}
+
+#[test]
+fn hermes() {
+    removed(Agent::Hermes, None);
+}
+
+#[test]
+fn kimi_cli() {
+    let task = json!({"description": "look", "prompt": "look around", "subagent_type": "coder"});
+    removed(Agent::KimiCli, Some(("Agent", task)));
+}
+
+#[test]
+fn kimi_code() {
+    let task = json!({"description": "look", "prompt": "look around", "subagent_type": "coder"});
+    removed(Agent::KimiCode, Some(("Agent", task)));
+}
+
+#[test]
+fn letta() {
+    removed(Agent::Letta, None);
+}
+
+#[test]
+fn qwen_code() {
+    let Some(mut guarded) = Guarded::set(Agent::QwenCode, |_| {}) else { return };
+    let off = guarded.bed.project().join(".qwen/settings.json");
+    guarded.with_file(&off, "{\"disableAllHooks\": true}", |guarded| {
+        guarded.expect_of_command("off in project");
+    });
+    guarded.without_hooks(|guarded| {
+        guarded.expect_of_command("removed");
+        let task = json!({"description": "look", "prompt": "look around",
+            "subagent_type": "general-purpose"});
+        guarded.expect_of_subagent("agent", task);
     });
     guarded.end();
 }

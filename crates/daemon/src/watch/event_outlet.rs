@@ -91,11 +91,12 @@ fn ran_call(
     let state = &position.state;
     let session = call.session.or_else(|| state.session.clone())?;
     let work_dir = state.work_dir.clone().or_else(|| folder.map(str::to_owned));
-    let (call_id, own_id) = match &call.payload {
-        None => (call.id?, None),
-        // Hooks are told no id: the call is known by its tool and input, and this execution of it by
-        // the log's own id.
-        Some(payload) => (digest_of(host, payload)?, Some(call.id?)),
+    // Where hooks are told no id, the call is known by its tool and input, and this execution of it by
+    // the log's own id.
+    let (call_id, own_id) = match (&call.payload, call.digest) {
+        (Some(payload), _) => (digest_of(host, payload)?, Some(call.id?)),
+        (None, Some(digest)) => (digest, Some(call.id?)),
+        (None, None) => (call.id?, None),
     };
     Some(RanCall {
         host: host.0.id().to_owned(),
@@ -113,7 +114,7 @@ fn ran_call(
 }
 
 /// Returns what identifies a call for hooks, given what they received before it.
-fn digest_of(host: WatchedHost, payload: &Value) -> Option<String> {
+pub(super) fn digest_of(host: WatchedHost, payload: &Value) -> Option<String> {
     let caller = Caller::new("", Timestamp::UNIX_EPOCH);
     let events = host.0.protocol.decode(payload.to_string().as_bytes(), &caller).ok()?;
     call_of(events.first()?)

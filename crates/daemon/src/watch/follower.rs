@@ -157,7 +157,8 @@ impl Follower {
         }
         let Some(name) = path.to_str() else { return };
         let beginning = if place.is_new { self.beginning(status) } else { TailStart::Start };
-        let mut tail = Tail::new(place.agent, path.to_path_buf(), status, beginning, self.since);
+        let log = (path.to_path_buf(), place.place.form);
+        let mut tail = Tail::new(place.agent, log, status, beginning, self.since);
         if let Some(position) = self.positions.take(name, None) {
             tail.restore(&position);
         }

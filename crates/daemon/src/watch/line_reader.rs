@@ -1,12 +1,14 @@
-//! Reads a file of lines from a position on: whole lines only, and each byte at most twice.
+//! Reads a file of lines from a position on: whole lines only, and each byte at most twice. Or a
+//! document that is written anew whenever it changes: its items from a position on.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use anyhook_hosts::log::{LogObservation, LogState, MAX_LINE};
+use anyhook_hosts::log::{LogFormat, LogObservation, LogState, MAX_LINE};
+use serde_json::Value;
 
-use super::event_outlet::ReceiverGone;
+use super::event_outlet::{ReceiverGone, digest_of};
 use super::locations::WatchedHost;
 use super::position::{FileHead, FileId, LogPosition};
 
@@ -15,6 +17,9 @@ const CHUNK: usize = 64 * 1024;
 
 /// How many bytes are read at most for a file's first line.
 const FIRST_LINE: usize = 1024 * 1024;
+
+/// A longer document is not read.
+const LONGEST_DOCUMENT: u64 = 64 * 1024 * 1024;
 
 /// Takes what a line says, or the calls in the state that it reports as executed.
 pub(super) type TakeLine<'a> =
@@ -25,7 +30,8 @@ pub(super) type TakeLine<'a> =
 pub(super) struct LineReader {
     pub id: FileId,
     pub head: FileHead,
-    /// The offset of the next line.
+    format: LogFormat,
+    /// The offset of the next line; the number of the next item of a document.
     pub offset: u64,
     /// How far its end was searched for.
     scanned: u64,
@@ -55,14 +61,14 @@ impl From<ReceiverGone> for ReadHalt {
 
 impl LineReader {
     /// Begins with the first line.
-    pub fn from_start(host: WatchedHost, path: &str, id: FileId) -> Self {
-        let state = host.0.begin_log(path);
-        Self { id, head: FileHead::default(), offset: 0, scanned: 0, is_cut: false, state }
+    pub fn from_start(host: WatchedHost, format: LogFormat, path: &str, id: FileId) -> Self {
+        let (state, head) = (host.0.begin_log(path), FileHead::default());
+        Self { id, head, format, offset: 0, scanned: 0, is_cut: false, state }
     }
 
     /// Begins with the last lines; the first one still identifies the log's session.
     pub fn from_end(host: WatchedHost, path: &str, id: FileId, file: &File, offset: u64) -> Self {
-        let mut reading = Self::from_start(host, path, id);
+        let mut reading = Self::from_start(host, LogFormat::Lines, path, id);
         let mut start = vec![0; FIRST_LINE];
         let got = read_up_to(file, &mut start, 0);
         if let Some(end) = start[..got].iter().position(|byte| *byte == b'\n')
@@ -78,10 +84,11 @@ impl LineReader {
     }
 
     /// Resumes at a stored position.
-    pub fn from_position(position: &LogPosition) -> Self {
+    pub fn from_position(position: &LogPosition, format: LogFormat) -> Self {
         Self {
             id: position.file,
             head: position.head,
+            format,
             offset: position.offset,
             scanned: position.offset,
             is_cut: false,
@@ -91,6 +98,10 @@ impl LineReader {
 
     /// Returns whether it is still the file that was read, with everything that was read.
     pub fn is_same(&mut self, id: FileId, file: &File, length: u64) -> bool {
+        if let LogFormat::Document(_) = self.format {
+            self.id = id;
+            return true;
+        }
         if id != self.id || length < self.scanned {
             return false;
         }
@@ -115,6 +126,10 @@ impl LineReader {
         mut budget: usize,
         take: &mut TakeLine<'_>,
     ) -> Result<bool, ReadHalt> {
+        if let LogFormat::Document(list) = self.format {
+            self.read_document(host, file, length, list, take)?;
+            return Ok(false);
+        }
         let mut chunk = vec![0; CHUNK];
         while self.scanned < length {
             if budget == 0 {
@@ -151,6 +166,40 @@ impl LineReader {
         Ok(false)
     }
 
+    /// Reads the items that were added to a document.
+    ///
+    /// One that is being written is no document yet: it is read when it changes once more. If items
+    /// were removed, all are read again: what they say about calls is known to whoever is told.
+    fn read_document(
+        &mut self,
+        host: WatchedHost,
+        file: &File,
+        length: u64,
+        list: &str,
+        take: &mut TakeLine<'_>,
+    ) -> Result<(), ReadHalt> {
+        if length > LONGEST_DOCUMENT {
+            return Ok(());
+        }
+        let mut text = vec![0; usize::try_from(length).unwrap_or_default()];
+        let got = read_up_to(file, &mut text, 0);
+        let Ok(mut document) = serde_json::from_slice::<Value>(&text[..got]) else { return Ok(()) };
+        let items = document.get_mut(list).map(Value::take);
+        let Some(Value::Array(items)) = items else { return Ok(()) };
+        if self.offset > items.len() as u64 {
+            self.offset = 0;
+        }
+        let from = usize::try_from(self.offset).unwrap_or(usize::MAX);
+        for item in items.into_iter().skip(from) {
+            let says = self.read_line(host, item.to_string().as_bytes());
+            self.offset += 1;
+            if says.is_some() || self.state.has_executed() {
+                take(self, says)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Reads a line that began before what was read last; returns its cost in bytes.
     fn read_long(
         &mut self,
@@ -174,7 +223,11 @@ impl LineReader {
             return None;
         }
         match str::from_utf8(line) {
-            Ok(line) => host.0.read_log_line(&mut self.state, line),
+            Ok(line) => {
+                let says = host.0.read_log_line(&mut self.state, line);
+                self.state.digest_calls(|payload| digest_of(host, payload));
+                says
+            }
             Err(_) => {
                 self.state.unread += 1;
                 None

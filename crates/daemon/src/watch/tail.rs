@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhook_hosts::log::{Activity, ExecutedCall, LogObservation};
+use anyhook_hosts::log::{Activity, ExecutedCall, LogFormat, LogObservation};
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::OFlags;
 
@@ -41,6 +41,7 @@ pub(super) enum TailStart {
 pub(super) struct Tail {
     host: WatchedHost,
     path: PathBuf,
+    format: LogFormat,
     /// The file and its length when it was last checked.
     seen: (FileId, u64),
     beginning: TailStart,
@@ -77,7 +78,7 @@ pub(super) enum TailTurn {
 impl Tail {
     pub fn new(
         host: WatchedHost,
-        path: PathBuf,
+        (path, format): (PathBuf, LogFormat),
         status: &Metadata,
         beginning: TailStart,
         since: Timestamp,
@@ -85,13 +86,25 @@ impl Tail {
         let seen = (FileId::of(status), status.len());
         let (reading, doing, held) = (None, None, None);
         let (is_past, was_unsure) = (false, false);
-        Self { host, path, seen, beginning, since, reading, doing, was_unsure, is_past, held }
+        Self {
+            host,
+            path,
+            format,
+            seen,
+            beginning,
+            since,
+            reading,
+            doing,
+            was_unsure,
+            is_past,
+            held,
+        }
     }
 
     /// Resumes where the log was left before a restart.
     pub fn restore(&mut self, position: &LogPosition) {
         self.beginning = TailStart::Start;
-        self.reading = Some(LineReader::from_position(position));
+        self.reading = Some(LineReader::from_position(position, self.format));
         self.doing.clone_from(&position.doing);
     }
 
@@ -128,7 +141,9 @@ impl Tail {
             return Ok(TailTurn::Done);
         }
         let Some(mut reading) = self.reading_of(&file, &status) else { return Ok(TailTurn::Done) };
-        let born = status.created().ok().and_then(|born| Timestamp::try_from(born).ok());
+        // A document is a new file whenever it changes.
+        let born = status.created().ok().filter(|_| self.format == LogFormat::Lines);
+        let born = born.and_then(|born| Timestamp::try_from(born).ok());
         let result = reading.read_on(self.host, &file, status.len(), TURN, &mut |reading, says| {
             let calls = reading.state.take_executed();
             if !calls.is_empty() && !self.is_past {
@@ -164,13 +179,15 @@ impl Tail {
         }
         let path = self.path.to_str()?;
         let mut reading = match self.beginning {
-            TailStart::Start => LineReader::from_start(self.host, path, id),
+            TailStart::Start => LineReader::from_start(self.host, self.format, path, id),
             TailStart::Later => return None,
             TailStart::End => {
                 self.is_past = true;
                 match length.checked_sub(END) {
-                    None | Some(0) => LineReader::from_start(self.host, path, id),
-                    Some(offset) => LineReader::from_end(self.host, path, id, file, offset),
+                    Some(offset) if offset > 0 && self.format == LogFormat::Lines => {
+                        LineReader::from_end(self.host, path, id, file, offset)
+                    }
+                    _ => LineReader::from_start(self.host, self.format, path, id),
                 }
             }
         };

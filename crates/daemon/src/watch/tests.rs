@@ -1,3 +1,4 @@
+mod calls;
 mod databases;
 mod files;
 mod restarts;

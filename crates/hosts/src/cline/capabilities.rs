@@ -185,8 +185,8 @@ pub const QUIRKS: &[Quirk] = &[
     Quirk {
         id: "cline-no-prompt",
         versions: "3.0.65",
-        behaviour: "UserPromptSubmit does not fire for a prompt on the command line",
-        mitigation: "none: before_agent happens in conversations only",
+        behaviour: "UserPromptSubmit does not fire for a prompt, neither on the command line nor on the screen",
+        mitigation: "none",
         evidence: "run",
     },
     Quirk {

@@ -3,6 +3,7 @@
 mod capabilities;
 mod decode;
 mod encode;
+mod log;
 mod offline;
 mod parts;
 mod refusal;
@@ -18,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::contract::Contract;
 use crate::launch::Launch;
+use crate::log::LogReader;
 use crate::payload::ShellCall;
 use crate::reply_builder;
 use crate::spec::{self, HostSpec, Package, Protocol, TimeLimits, WarningAudience};
@@ -75,7 +77,12 @@ pub static SPEC: HostSpec = HostSpec {
     takes_prompt,
     shell_call,
     dialog: None,
-    log: None,
+    log: Some(LogReader {
+        places: log::places,
+        begin: log::begin,
+        read_line: log::read_line,
+        usage: None,
+    }),
     transcript: None,
     offline: Some(&offline::Run),
 };

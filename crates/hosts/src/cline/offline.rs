@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{FOLDER, prompt};
-use crate::offline::{NO_KEY, Offline, OfflineFiles, OfflineRun};
+use crate::offline::{NO_KEY, Offline, OfflineFiles, OfflineRun, words};
 
 /// Runs it offline.
 pub(super) struct Run;
@@ -43,6 +43,10 @@ impl Offline for Run {
 
     fn arguments(&self, run: &OfflineRun, text: &str) -> Vec<String> {
         vec!["--model".to_owned(), model(run).to_owned(), prompt(text)]
+    }
+
+    fn screen_arguments(&self, run: &OfflineRun) -> Option<Vec<String>> {
+        Some(words(["--tui", "--model", model(run)]))
     }
 
     fn shell_call(&self, command: &str) -> (&'static str, Value) {

@@ -8,6 +8,7 @@
 mod capabilities;
 mod decode;
 mod encode;
+mod log;
 mod offline;
 mod settings;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use anyhook_model::{
 
 use crate::contract::Contract;
 use crate::launch::{self, Launch};
+use crate::log::LogReader;
 use crate::payload;
 use crate::reply_builder;
 use crate::spec::{self, HostSpec, Package, Protocol, TimeLimits, WarningAudience};
@@ -79,7 +81,12 @@ pub static SPEC: HostSpec = HostSpec {
     takes_prompt: launch::always,
     shell_call: payload::shell_call,
     dialog: None,
-    log: None,
+    log: Some(LogReader {
+        places: log::places,
+        begin: log::begin,
+        read_line: log::read_line,
+        usage: None,
+    }),
     transcript: None,
     offline: Some(&offline::Run),
 };

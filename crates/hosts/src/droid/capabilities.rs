@@ -186,6 +186,13 @@ pub const QUIRKS: &[Quirk] = &[
         evidence: "run",
     },
     Quirk {
+        id: "droid-screen-login",
+        versions: "0.215.0",
+        behaviour: "its screen opens only for a person who is logged in at its vendor: `Please login with your Factory account to continue`, and with a key that cannot be checked, `Authentication failed`. `droid exec` works without",
+        mitigation: "none: what it does on its screen was not tried, and neither were its subagents, which need a service of its vendor",
+        evidence: "run",
+    },
+    Quirk {
         id: "droid-no-call-id",
         versions: "0.215.0",
         behaviour: "a tool call has no id",

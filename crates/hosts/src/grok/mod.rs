@@ -5,6 +5,7 @@
 mod capabilities;
 mod decode;
 mod encode;
+mod log;
 mod offline;
 mod settings;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 use crate::contract::Contract;
 use crate::launch::{self, Launch};
+use crate::log::LogReader;
 use crate::payload;
 use crate::spec::{
     self, EXIT_CODE_REFUSAL, HostSpec, Package, Protocol, TimeLimits, WarningAudience,
@@ -68,7 +70,12 @@ pub static SPEC: HostSpec = HostSpec {
     takes_prompt: launch::always,
     shell_call: payload::shell_call,
     dialog: None,
-    log: None,
+    log: Some(LogReader {
+        places: log::places,
+        begin: log::begin,
+        read_line: log::read_line,
+        usage: None,
+    }),
     transcript: None,
     offline: Some(&offline::Run),
 };

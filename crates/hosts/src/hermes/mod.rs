@@ -5,6 +5,7 @@
 mod capabilities;
 mod decode;
 mod encode;
+mod log;
 mod offline;
 mod settings;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use anyhook_model::{Caller, DecodeError, Event, EventKind, PromptType, Reply, Ve
 use crate::contract::Contract;
 use crate::extension::{events, replies};
 use crate::launch::{self, Launch};
+use crate::log::{LogReader, LogState};
 use crate::payload;
 use crate::spec::{self, HostSpec, Package, Protocol, TimeLimits, WarningAudience};
 
@@ -63,7 +65,12 @@ pub static SPEC: HostSpec = HostSpec {
     takes_prompt,
     shell_call: payload::shell_call,
     dialog: None,
-    log: None,
+    log: Some(LogReader {
+        places: log::places,
+        begin: LogState::unnamed,
+        read_line: log::read_line,
+        usage: None,
+    }),
     transcript: None,
     offline: Some(&offline::Run),
 };

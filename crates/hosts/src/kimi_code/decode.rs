@@ -62,8 +62,22 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
     })?;
     for event in &mut events {
         event.agent.take_if(|agent| agent == MAIN_AGENT);
+        if was_not_accepted(event) {
+            event.kind = EventKind::Other("call_not_accepted".to_owned());
+        }
     }
     Ok(events)
+}
+
+/// Returns whether an event is about a call of a tool that does not exist, or with an input that the tool
+/// does not take: no hook is asked about it, and nothing was executed that could have failed.
+fn was_not_accepted(event: &Event) -> bool {
+    let error = event.data.get("error").and_then(Value::as_str);
+    let (Some(tool), Some(error)) = (&event.tool, error) else { return false };
+    let native = tool.native.as_ref().map_or(&tool.name, |native| &native.tool_name);
+    event.kind == EventKind::AfterToolFailure
+        && (error == format!("Tool \"{native}\" not found")
+            || error.starts_with(&format!("Invalid args for tool \"{native}\": ")))
 }
 
 /// Returns the text of a prompt that is a list of parts.

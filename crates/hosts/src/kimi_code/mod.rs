@@ -4,6 +4,7 @@ mod capabilities;
 mod decode;
 mod disabled;
 mod encode;
+mod log;
 mod offline;
 mod settings;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use anyhook_model::{Caller, DecodeError, Event, EventKind, PromptType, Reply, To
 
 use crate::contract::Contract;
 use crate::launch::{self, Launch};
+use crate::log::LogReader;
 use crate::payload;
 use crate::question::{self, QuestionForm};
 use crate::spec::{
@@ -66,7 +68,12 @@ pub static SPEC: HostSpec = HostSpec {
     takes_prompt,
     shell_call: payload::shell_call,
     dialog: None,
-    log: None,
+    log: Some(LogReader {
+        places: log::places,
+        begin: log::begin,
+        read_line: log::read_line,
+        usage: None,
+    }),
     transcript: None,
     offline: Some(&offline::Run),
 };

@@ -35,6 +35,20 @@ fn recorded_payloads_have_the_common_fields() {
     assert_eq!(event.agent, None, "`main` is the agent itself");
 }
 
+/// Otherwise they would be calls that were executed without asking.
+#[test]
+fn a_call_that_is_not_accepted_has_not_failed() {
+    for (payload, tool) in [
+        (include_str!("fixtures/PostToolUseFailure-unknown_tool.json"), "no_such_tool"),
+        (include_str!("fixtures/PostToolUseFailure-invalid_input.json"), "Bash"),
+    ] {
+        let event = decoded(payload);
+        assert_eq!(event.kind, EventKind::Other("call_not_accepted".to_owned()), "{payload}");
+        let other = decoded(&payload.replace(&format!("\\\"{tool}\\\""), "\\\"other\\\""));
+        assert_eq!(other.kind, EventKind::AfterToolFailure, "it is about another tool");
+    }
+}
+
 /// The model would be shown any other object as it is.
 #[test]
 fn context_is_a_message_with_a_prompt_and_lost_elsewhere() {

@@ -3,6 +3,7 @@
 mod capabilities;
 mod decode;
 mod encode;
+mod log;
 mod offline;
 mod settings;
 #[cfg(test)]
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::contract::Contract;
 use crate::launch::{self, Launch};
+use crate::log::{LogReader, LogState};
 use crate::payload::ShellCall;
 use crate::spec::{
     self, EXIT_CODE_REFUSAL, HostSpec, Package, Protocol, TimeLimits, WarningAudience,
@@ -66,7 +68,12 @@ pub static SPEC: HostSpec = HostSpec {
     takes_prompt,
     shell_call,
     dialog: None,
-    log: None,
+    log: Some(LogReader {
+        places: log::places,
+        begin: LogState::unnamed,
+        read_line: log::read_line,
+        usage: None,
+    }),
     transcript: None,
     offline: Some(&offline::Run),
 };

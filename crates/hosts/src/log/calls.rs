@@ -21,7 +21,7 @@ const ABOUT: usize = 200;
 const NAME: usize = 200;
 
 /// The fields of an input that say what a call is about, the most telling first.
-const TELLING: [&str; 14] = [
+const TELLING: [&str; 16] = [
     "command",
     "cmd",
     "chars",
@@ -33,6 +33,8 @@ const TELLING: [&str; 14] = [
     "query",
     "pattern",
     "prompt",
+    "goal",
+    "task",
     "message",
     "description",
     "input",
@@ -49,6 +51,8 @@ pub struct ExecutedCall {
     pub about: Option<String>,
     /// What a hook received before the call, if hooks are not told the call's id.
     pub payload: Option<Value>,
+    /// What identifies such a payload, if the call has begun in an earlier line.
+    pub digest: Option<String>,
     /// When it ended, according to the log.
     pub at: Option<Timestamp>,
     /// The session that hooks are told, if it is not the log's.
@@ -67,6 +71,13 @@ pub struct BegunCall {
     /// What it is about. Not stored: it may contain secrets.
     #[serde(skip)]
     pub about: Option<String>,
+    /// What a hook received before it, if hooks are not told its id. Not stored, either: see
+    /// [`LogState::digest_calls`].
+    #[serde(skip)]
+    pub payload: Option<Value>,
+    /// What identifies that payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 impl BegunCall {
@@ -85,7 +96,33 @@ impl LogState {
         if self.begun.len() >= MAX_BEGUN {
             self.begun.remove(0);
         }
-        self.begun.push(BegunCall { id: id.to_owned(), tool: tool.to_owned(), about });
+        let (id, tool) = (id.to_owned(), tool.to_owned());
+        self.begun.push(BegunCall { id, tool, about, ..BegunCall::default() });
+    }
+
+    /// Records that the model called a tool, where hooks are not told the id: with what they received
+    /// before the call.
+    pub(crate) fn begin_call_without_id(
+        &mut self,
+        id: &str,
+        tool: &str,
+        about: Option<String>,
+        payload: Value,
+    ) {
+        self.begin_call(id, tool, about);
+        if let Some(begun) = self.begun.last_mut().filter(|begun| begun.id == id) {
+            begun.payload = Some(payload);
+        }
+    }
+
+    /// Replaces the payloads of calls that have no result yet by what identifies them: that is small,
+    /// and can be stored.
+    pub fn digest_calls(&mut self, digest: impl Fn(&Value) -> Option<String>) {
+        for begun in &mut self.begun {
+            if let Some(payload) = begun.payload.take() {
+                begun.digest = digest(&payload);
+            }
+        }
     }
 
     /// Returns the tool of a call that has no result yet.
@@ -106,6 +143,8 @@ impl LogState {
             id: Some(id.to_owned()).filter(|id| !id.is_empty() && id.len() <= NAME),
             tool: Some(begun.tool).filter(|tool| !tool.is_empty()),
             about: begun.about,
+            payload: begun.payload,
+            digest: begun.digest,
             at,
             ..ExecutedCall::default()
         });

@@ -5,6 +5,7 @@ use anyhook_model::{Caller, DecodeError, Event, EventKind};
 
 use super::capabilities::{OTHER_TOOLS, TOOLS};
 use crate::common::{Common, PromptSource};
+use crate::payload::Payload;
 
 /// The values in a payload that only hooks need.
 pub const OPAQUE_FIELDS: &[OpaqueField] = &[
@@ -13,9 +14,11 @@ pub const OPAQUE_FIELDS: &[OpaqueField] = &[
 ];
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
+    let mut payload = Payload::read(bytes)?;
+    name_call(&mut payload);
     // Before it continues a turn, it sends an empty prompt, which is not a person's.
     Common { host: "qwen-code", tools: TOOLS, others: OTHER_TOOLS, prompt: PromptSource::Returned }
-        .decode(bytes, caller, |native| {
+        .decode_payload(payload, caller, |native| {
             Some(match native {
                 "SessionStart" => EventKind::SessionStart,
                 "SessionEnd" => EventKind::SessionEnd,
@@ -33,4 +36,12 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
                 _ => return None,
             })
         })
+}
+
+/// Gives a call the id that the model gave it, by which it is known in the chat, too. The other one is
+/// made for hooks alone.
+fn name_call(payload: &mut Payload) {
+    if let Some(id) = payload.fields.get("tool_call_id").filter(|id| id.is_string()).cloned() {
+        payload.fields.insert("tool_use_id".to_owned(), id);
+    }
 }

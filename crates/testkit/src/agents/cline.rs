@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{AgentPackages, AgentProgram, AgentSandbox, McpServer, npm_architecture};
 use crate::model_server::ModelTurn;
+use crate::write;
 
 pub(super) struct Cline;
 
@@ -22,6 +23,17 @@ impl AgentProgram for Cline {
         let package = format!("@cline/cli-linux-{}", npm_architecture());
         let program = folder.join("node_modules").join(package).join("bin/cline");
         vec![program.to_string_lossy().into_owned()]
+    }
+
+    fn screen_mark(&self) -> &'static str {
+        "What can I do for you?"
+    }
+
+    // An offer of its vendor would be in the way.
+    fn prepare_screen(&self, bed: &AgentSandbox) {
+        let notices = json!({"shown": {"cline-cli-cline-pass-intro": true}});
+        let file = bed.home().join(".cline/data/settings/cli-notices.json");
+        write(&file, notices.to_string(), 0o644);
     }
 
     fn read_tool(&self, path: &str) -> ModelTurn {

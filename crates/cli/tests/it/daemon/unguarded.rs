@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhook_engine::call_of;
 use anyhook_engine::journal::Journal;
@@ -244,6 +244,16 @@ struct Recorded {
 impl Recorded {
     /// Returns the ids of the calls in it.
     fn ids(&self) -> Vec<String> {
+        let texts = self.asked.iter().map(Value::to_string);
+        let texts: String = texts.chain(self.logs.iter().map(|(_, text)| text.clone())).collect();
+        // The scripted model names its calls like that.
+        let scripted = texts.match_indices("\"call_").filter_map(|(start, _)| {
+            let name = &texts[start + 1..];
+            let (name, _) = name.split_once('"')?;
+            let is_number = |letter: char| letter.is_ascii_digit() || letter == '_';
+            name["call".len()..].chars().all(is_number).then(|| name.to_owned())
+        });
+        let scripted: Vec<String> = scripted.collect();
         let asked = self.asked.iter().filter_map(|payload| payload["tool_use_id"].as_str());
         let lines = self.logs.iter().flat_map(|(_, text)| text.lines());
         let lines = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -251,9 +261,24 @@ impl Recorded {
         let logged: Vec<Value> = logged.flatten().collect();
         let logged = logged.iter().filter_map(|call| call["id"].as_str());
         let mut ids: Vec<String> = asked.chain(logged).map(str::to_owned).collect();
+        ids.extend(scripted);
         ids.sort();
         ids.dedup();
         ids
+    }
+
+    /// Returns how many calls its logs report as executed.
+    fn executed(&self) -> usize {
+        let agent = anyhook_hosts::find(self.host).unwrap();
+        let of_log = |(path, text): &(String, String)| {
+            let mut state = agent.begin_log(&path.replace('@', &self.session));
+            let calls = text.lines().map(|line| {
+                agent.read_log_line(&mut state, line);
+                state.take_executed().len()
+            });
+            calls.sum::<usize>()
+        };
+        self.logs.iter().map(of_log).sum()
     }
 
     /// Returns whether its own log says what the agent does.
@@ -295,49 +320,147 @@ fn recorded() -> Vec<Recorded> {
         }
         all.push(Recorded { host: "claude-code", session, logs, asked });
     }
-    for (host, folder, logs) in [
-        (
-            "claude-code",
-            "claude_code",
-            vec![
-                ("calls", ".claude/projects/-p/@.jsonl"),
-                ("calls-subagent", ".claude/projects/-p/@/subagents/agent-b.jsonl"),
-            ],
-        ),
-        ("codex", "codex", vec![("calls", ".codex/sessions/2026/11/16/rollout-@.jsonl")]),
-        (
-            "gemini-cli",
-            "gemini_cli",
-            vec![
-                ("calls", ".gemini/tmp/p/chats/session-@.jsonl"),
-                ("calls-subagent", ".gemini/tmp/p/chats/@/sub.jsonl"),
-            ],
-        ),
-    ] {
-        let folder = hosts().join(folder).join("fixtures/logs");
-        let asked = lines(&folder.join("calls.asked.jsonl"));
-        let session = asked[0]["session_id"].as_str().unwrap().to_owned();
+    for (host, name, logs) in SESSIONS {
+        let folder = hosts().join(host.replace('-', "_")).join("fixtures/logs");
+        let asked = lines(&folder.join(format!("{name}.asked.jsonl")));
+        let first = &asked[0];
+        let session = [&first["session_id"], &first["sessionContext"]["rootSessionId"]];
+        let session = session.into_iter().chain([&first["agent_id"]]).find_map(Value::as_str);
+        let session = session.unwrap().to_owned();
         let read = |file: &str| fs::read_to_string(folder.join(format!("{file}.jsonl"))).unwrap();
-        let logs = logs.into_iter().map(|(file, place)| (place.to_owned(), read(file))).collect();
+        let logs = logs.iter().map(|(file, place)| ((*place).to_owned(), read(file))).collect();
         all.push(Recorded { host, session, logs, asked });
     }
     all
 }
 
+/// The names of recorded logs, and where they are.
+type LogsAndPlaces = &'static [(&'static str, &'static str)];
+
+/// Recorded sessions: the host, what its hooks received, and the logs and where they are below the
+/// home. `@` is the session.
+const SESSIONS: &[(&str, &str, LogsAndPlaces)] = &[
+    (
+        "claude-code",
+        "calls",
+        &[
+            ("calls", ".claude/projects/-p/@.jsonl"),
+            ("calls-subagent", ".claude/projects/-p/@/subagents/agent-b.jsonl"),
+        ],
+    ),
+    ("cline", "calls", &[("calls", ".cline/data/sessions/@/@.messages.json")]),
+    (
+        "cline",
+        "delegated",
+        &[
+            ("delegated", ".cline/data/sessions/@/@.messages.json"),
+            ("delegated-subagent", ".cline/data/sessions/@/agent_1.messages.json"),
+        ],
+    ),
+    ("codex", "calls", &[("calls", ".codex/sessions/2026/11/16/rollout-@.jsonl")]),
+    ("copilot", "calls", &[("calls", ".copilot/session-state/@/events.jsonl")]),
+    ("copilot", "delegated", &[("delegated", ".copilot/session-state/@/events.jsonl")]),
+    ("droid", "calls", &[("calls", ".factory/sessions/-p/@.jsonl")]),
+    (
+        "gemini-cli",
+        "calls",
+        &[
+            ("calls", ".gemini/tmp/p/chats/session-@.jsonl"),
+            ("calls-subagent", ".gemini/tmp/p/chats/@/sub.jsonl"),
+        ],
+    ),
+    ("grok", "calls", &[("calls", ".grok/sessions/%2Fp/@/updates.jsonl")]),
+    ("kimi-cli", "calls", &[("calls", ".kimi/sessions/p/@/wire.jsonl")]),
+    (
+        "kimi-cli",
+        "delegated",
+        &[
+            ("delegated", ".kimi/sessions/p/@/wire.jsonl"),
+            ("delegated-subagent", ".kimi/sessions/p/@/subagents/a1/wire.jsonl"),
+        ],
+    ),
+    ("kimi-code", "calls", &[("calls", ".kimi-code/sessions/wd_p/@/agents/main/wire.jsonl")]),
+    (
+        "kimi-code",
+        "delegated",
+        &[
+            ("delegated", ".kimi-code/sessions/wd_p/@/agents/main/wire.jsonl"),
+            ("delegated-subagent", ".kimi-code/sessions/wd_p/@/agents/agent-0/wire.jsonl"),
+        ],
+    ),
+    ("letta", "calls", &[("calls", ".letta/lc-local-backend/conversations/@/messages.jsonl")]),
+    ("qwen-code", "calls", &[("calls", ".qwen/projects/-p/chats/@.jsonl")]),
+    ("qwen-code", "delegated", &[("delegated", ".qwen/projects/-p/chats/@.jsonl")]),
+];
+
 /// Sets all times in a line to now: a call of another day is not news.
-fn renew(value: &mut Value, now: &str) {
+fn renew(value: &mut Value, now: Timestamp) {
+    const MILLISECONDS: [&str; 3] = ["agentTimestampMs", "time", "ts"];
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| renew(item, now)),
         Value::Object(members) => {
             for (name, member) in members {
                 if name == "timestamp" && member.is_string() {
-                    *member = now.into();
+                    *member = now.to_string().into();
+                } else if name == "timestamp" && member.is_number() {
+                    // In milliseconds, or in seconds.
+                    let is_long = member.as_f64().is_some_and(|time| time > 1e11);
+                    let time = if is_long { now.as_millisecond() } else { now.as_second() };
+                    *member = time.into();
+                } else if MILLISECONDS.contains(&name.as_str()) && member.is_number() {
+                    *member = now.as_millisecond().into();
                 } else {
                     renew(member, now);
                 }
             }
         }
         _ => {}
+    }
+}
+
+/// Writes logs of recorded sessions, with other ids. Whatever is in them was written just now.
+struct Copies<'a> {
+    environment: &'a TestEnv,
+    logs: BTreeMap<PathBuf, String>,
+}
+
+impl<'a> Copies<'a> {
+    fn new(environment: &'a TestEnv) -> Self {
+        Self { environment, logs: BTreeMap::new() }
+    }
+
+    /// Adds the logs of a session under another name, its calls with other ids; returns what hooks
+    /// received.
+    fn add(&mut self, session: &Recorded, own: &str, again: usize) -> Vec<String> {
+        let (ids, now) = (session.ids(), Timestamp::now());
+        let renamed = |text: &str| {
+            ids.iter().fold(text.replace(&session.session, own), |text, id| {
+                text.replace(&format!("\"{id}\""), &format!("\"{id}-{again}\""))
+            })
+        };
+        for (place, text) in &session.logs {
+            let path = self.environment.home().join(place.replace('@', own));
+            let log = self.logs.entry(path).or_default();
+            for line in text.lines() {
+                let mut line: Value = serde_json::from_str(line).unwrap();
+                renew(&mut line, now);
+                *log += &renamed(&line.to_string());
+                log.push('\n');
+            }
+        }
+        session.asked.iter().map(|payload| renamed(&payload.to_string())).collect()
+    }
+
+    fn write(self) {
+        for (path, text) in self.logs {
+            if path.extension().is_some_and(|extension| extension == "json") {
+                let items = text.lines().map(|line| serde_json::from_str(line).unwrap());
+                let document = json!({"messages": items.collect::<Vec<Value>>()});
+                write(&path, document.to_string(), 0o644);
+            } else {
+                append(&path, &text);
+            }
+        }
     }
 }
 
@@ -353,53 +476,39 @@ fn record(host: &dyn Host, payload: &str, number: usize) -> Option<Record> {
     Some(record)
 }
 
-/// Recorded sessions of three agents over and over, with new ids: more than ten thousand calls, each
-/// with its record. Only those that are added without one are alarms.
+/// Recorded sessions of ten agents over and over, with new ids: more than ten thousand calls, each
+/// with its record. Only those that are added without one are alarms, and then all of them are.
 #[test]
 fn ten_thousand_calls_of_recorded_sessions_are_no_alarm() {
     const CALLS: usize = 10_000;
     // Sessions are long.
     const AGAIN: usize = 20;
-    let environment = installed(&["claude-code", "codex", "gemini-cli"], "");
-    let journal = Journal::new(&environment.state());
     let recorded = recorded();
+    let mut agents: Vec<&str> = recorded.iter().map(|session| session.host).collect();
+    agents.dedup();
+    agents.sort_unstable();
+    agents.dedup();
+    let environment = installed(&agents, "");
+    let journal = Journal::new(&environment.state());
     let (mut calls, mut round) = (0, 0);
+    let own = |round: usize, number: usize, session: &Recorded| {
+        format!("{round:04}{number:04}{}", &session.session[8..])
+    };
     while calls < CALLS {
         let mut records = Vec::new();
-        let mut logs: BTreeMap<PathBuf, String> = BTreeMap::new();
+        let mut copies = Copies::new(&environment);
         round += 1;
-        let now = Timestamp::now().to_string();
         for (number, session) in recorded.iter().enumerate() {
-            let own = format!("{round:04}{number:04}{}", &session.session[8..]);
             let host = anyhook_hosts::find_host(session.host).unwrap();
-            let ids = session.ids();
             for again in 0..AGAIN {
-                let renamed = |text: &str| {
-                    ids.iter().fold(text.replace(&session.session, &own), |text, id| {
-                        text.replace(&format!("\"{id}\""), &format!("\"{id}-{again}\""))
-                    })
-                };
-                for payload in &session.asked {
-                    let text = renamed(&payload.to_string());
-                    records.extend(record(host, &text, calls + records.len()));
-                }
-                for (place, text) in &session.logs {
-                    let path = environment.home().join(place.replace('@', &own));
-                    let log = logs.entry(path).or_default();
-                    for line in text.lines() {
-                        let mut line: Value = serde_json::from_str(line).unwrap();
-                        renew(&mut line, &now);
-                        *log += &renamed(&line.to_string());
-                        log.push('\n');
-                    }
+                for asked in copies.add(session, &own(round, number, session), again) {
+                    records.extend(record(host, &asked, calls + records.len()));
                 }
             }
         }
         calls += records.len();
         journal.append(records).unwrap();
-        for (path, text) in logs {
-            append(&path, &text);
-        }
+        copies.write();
     }
     let last = [("zz-1", "first"), ("zz-2", "second")];
     for (session, command) in last {
@@ -424,4 +533,29 @@ fn ten_thousand_calls_of_recorded_sessions_are_no_alarm() {
     let known = known();
     let told: Vec<&Value> = known.iter().filter(|agent| agent["unguarded"].is_u64()).collect();
     assert_eq!(told.len(), last.len(), "{told:#?}");
+
+    // The same sessions without records: every executed call of each agent is an alarm.
+    let mut expected: BTreeMap<&str, usize> = BTreeMap::from([("claude-code", last.len())]);
+    let mut copies = Copies::new(&environment);
+    for (number, session) in recorded.iter().enumerate() {
+        copies.add(session, &own(9999, number, session), 0);
+        *expected.entry(session.host).or_default() += session.executed();
+    }
+    copies.write();
+    let count = || {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for alarm in alarms(&environment) {
+            *counts.entry(alarm["host"].as_str().unwrap().to_owned()).or_default() += 1;
+        }
+        counts
+    };
+    let expected: BTreeMap<String, usize> =
+        expected.into_iter().map(|(host, count)| (host.to_owned(), count)).collect();
+    assert!(expected.values().all(|count| *count > 0), "{expected:?}");
+    let sum: usize = expected.values().sum();
+    let begun = Instant::now();
+    while count().values().sum::<usize>() < sum && begun.elapsed() < LIMIT {
+        std::thread::yield_now();
+    }
+    assert_eq!(count(), expected);
 }
