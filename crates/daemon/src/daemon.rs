@@ -173,18 +173,10 @@ impl Daemon {
         outside.spawn(stop_on_signals(messages.clone()));
         outside.spawn(server::watch_socket(folder.clone(), messages.clone()));
         if let Some(page) = &self.page {
-            let _inside = outside.enter();
             page.begin(CoreHandle::new(messages.clone()));
         }
         outside.spawn(server::serve(listener, messages, self.page.clone(), files / 2));
-        let waiting = thread::Builder::new().name("outside".to_owned());
-        let (done, is_done) = oneshot::channel::<()>();
-        let outside = waiting.spawn(move || {
-            // Dropping the sender is the signal.
-            let _ = outside.block_on(is_done);
-            outside.shutdown_background();
-        });
-        let outside = outside.map_err(no_threads)?;
+        let (done, outside) = run_outside(outside).map_err(no_threads)?;
         tracing::info!(pid = std::process::id(), "the daemon is running");
         let inside = runtime().map_err(no_threads)?;
         let ended = inside.block_on(core.run(taken));
@@ -199,6 +191,17 @@ impl Daemon {
         let _ = outside.join();
         Ok(ended?)
     }
+}
+
+/// Runs a runtime in a thread of its own, until what is returned first is dropped.
+fn run_outside(outside: Runtime) -> io::Result<(oneshot::Sender<()>, thread::JoinHandle<()>)> {
+    let (done, is_done) = oneshot::channel::<()>();
+    let thread = thread::Builder::new().name("outside".to_owned()).spawn(move || {
+        // Dropping the sender is the signal.
+        let _ = outside.block_on(is_done);
+        outside.shutdown_background();
+    })?;
+    Ok((done, thread))
 }
 
 /// Raises the limit on open files as far as the system allows; a thousand agents need more than the

@@ -21,7 +21,7 @@ pub type Later<'page, T> = Pin<Box<dyn Future<Output = T> + Send + 'page>>;
 
 /// Serves the page.
 pub trait PageServer: Debug + Send + Sync {
-    /// Called once, in the daemon's runtime, before any other method.
+    /// Called once, before any other method.
     fn begin(&self, core: CoreHandle);
 
     /// Serves the page, if it is not served yet, and returns a link to it.

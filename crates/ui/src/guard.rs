@@ -14,6 +14,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Form, FromRequest, Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -141,7 +142,7 @@ fn unknown_caller() -> PageError {
 
 fn check_host(app: &App, parts: &Parts) -> Result<(), PageError> {
     let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let named = parts.uri.authority().map(|authority| authority.as_str());
+    let named = parts.uri.authority().map(Authority::as_str);
     if host == Some(app.authority.as_str()) && named.is_none_or(|named| named == app.authority) {
         return Ok(());
     }

@@ -207,187 +207,188 @@ fn request(line: &str, headers: &[(&str, &str)], body: &str) -> String {
 }
 
 /// What someone sends who knows the address, and even the cookie of a browser.
-fn try_requests(
-    page: &mut Opened,
-    address: &str,
-    decision: &Value,
-    link: &Value,
-) -> Vec<(String, &'static str)> {
-    let id = decision["inquiry"]["id"].as_str().unwrap();
-    let digest = decision["inquiry"]["digest"].as_str().unwrap();
-    let ours = address.trim_start_matches("http://").trim_end_matches('/');
-    let (ip, port) = ours.rsplit_once(':').unwrap();
-    let secrets = page.run(
-        "const [cookie] = await page.context().cookies(args.address);
-         return { cookie: `${cookie.name}=${cookie.value}`, hidden: cookie.httpOnly && cookie.sameSite === 'Strict',
-                  read: await page.evaluate(() => document.cookie),
-                  csrf: await page.getAttribute('meta[name=csrf]', 'content') };",
-        json!({}),
-    );
-    assert_eq!((&secrets["hidden"], &secrets["read"]), (&json!(true), &json!("")));
-    let cookie = secrets["cookie"].as_str().unwrap();
-    let csrf = secrets["csrf"].as_str().unwrap();
-    let origin = format!("http://{ours}");
-    let form = format!("choice=allow&digest={digest}&csrf=");
-    let right = format!("{form}{csrf}");
-    let post = format!("POST /decisions/{id}/answer");
-    let kind = ("Content-Type", "application/x-www-form-urlencoded");
-    let mut held = vec![("the cookie, read by a script".to_owned(), "`HttpOnly`")];
-    let mut refused = |what: &str, why: &'static str, statuses: &[&str], request: String| {
-        let answer = send(address, &request);
+struct Requests {
+    address: String,
+    /// The host and port.
+    ours: String,
+    origin: String,
+    cookie: String,
+    csrf: String,
+    held: Vec<(String, &'static str)>,
+}
+
+impl Requests {
+    /// Takes the secrets of a browser, as a program of the same user could.
+    fn with_secrets_of(page: &mut Opened) -> Self {
+        let secrets = page.run(
+            "const [cookie] = await page.context().cookies(args.address);
+             return { cookie: `${cookie.name}=${cookie.value}`,
+                      hidden: cookie.httpOnly && cookie.sameSite === 'Strict',
+                      read: await page.evaluate(() => document.cookie),
+                      csrf: await page.getAttribute('meta[name=csrf]', 'content') };",
+            json!({}),
+        );
+        assert_eq!((&secrets["hidden"], &secrets["read"]), (&json!(true), &json!("")));
+        let address = page.address.clone();
+        let ours = address.trim_start_matches("http://").trim_end_matches('/').to_owned();
+        let text = |name: &str| secrets[name].as_str().unwrap().to_owned();
+        Self {
+            address,
+            origin: format!("http://{ours}"),
+            ours,
+            cookie: text("cookie"),
+            csrf: text("csrf"),
+            held: vec![("the cookie, read by a script".to_owned(), "`HttpOnly`")],
+        }
+    }
+
+    /// Sends a request that must end with one of these statuses.
+    fn refused(&mut self, what: &str, why: &'static str, statuses: &[&str], request: &str) {
+        let answer = send(&self.address, request);
         let status = answer.split(' ').nth(1).unwrap_or("none").to_owned();
         assert!(statuses.contains(&status.as_str()), "{what}: {answer}");
-        held.push((what.to_owned(), why));
-    };
-    let wrong_host = &["421", "400"][..];
-    let hosts = [
-        ("the name of another site that points here", "evil.test".to_owned()),
-        ("another site's name with our port", format!("evil.test:{port}")),
-        ("`localhost`", format!("localhost:{port}")),
-        ("`127.0.0.1`", format!("127.0.0.1:{port}")),
-        ("our address without its port", ip.to_owned()),
-        ("our address with another port", format!("{ip}:1")),
-        ("our address and a dot", format!("{ip}.:{port}")),
-        ("an empty host", String::new()),
-    ];
-    for (what, name) in hosts {
-        let text = request("GET /decisions", &[("Host", &name), ("Cookie", cookie)], "");
-        refused(&format!("`Host` is {what}"), "`Host` must be ours", wrong_host, text);
+        self.held.push((what.to_owned(), why));
     }
-    let text = request("GET /decisions", &[("Cookie", cookie)], "");
-    refused("no `Host`", "`Host` must be ours", wrong_host, text);
-    let text =
-        request("GET /decisions", &[("Host", "evil.test"), ("Host", ours), ("Cookie", cookie)], "");
-    refused("two hosts", "`Host` must be ours", wrong_host, text);
-    let text = request("GET http://evil.test/decisions", &[("Host", ours), ("Cookie", cookie)], "");
-    refused("another host in the request line", "`Host` must be ours", wrong_host, text);
-    let text = request(
-        "GET /decisions",
-        &[("Host", "evil.test"), ("X-Forwarded-Host", ours), ("Cookie", cookie)],
-        "",
-    );
-    refused("a forwarded host", "it is not looked at", wrong_host, text);
 
-    let host = ("Host", ours);
-    let session = ("Cookie", cookie);
-    for (what, headers, body) in [
-        (
-            "an answer with the cookie, without the word",
-            vec![host, session, kind, ("Origin", &origin)],
-            form.clone(),
-        ),
-        (
-            "an answer with the cookie and a wrong word",
-            vec![host, session, kind, ("Origin", &origin)],
-            format!("{form}00"),
-        ),
-        (
-            "an answer with the word of another session",
-            vec![host, session, kind, ("Origin", &origin)],
-            format!("{form}{}", "ab".repeat(32)),
-        ),
-        ("an answer without an origin", vec![host, session, kind], right.clone()),
-        (
-            "an answer with another origin",
-            vec![host, session, kind, ("Origin", "http://evil.test")],
-            right.clone(),
-        ),
-        (
-            "an answer with the origin `null`",
-            vec![host, session, kind, ("Origin", "null")],
-            right.clone(),
-        ),
-        (
-            "an answer with an origin that begins like ours",
-            vec![host, session, kind, ("Origin", &format!("{origin}.evil.test"))],
-            right.clone(),
-        ),
-        (
-            "an answer that another site makes the browser send",
-            vec![host, session, kind, ("Origin", &origin), ("Sec-Fetch-Site", "cross-site")],
-            right.clone(),
-        ),
-        (
-            "an answer that another port makes the browser send",
-            vec![host, session, kind, ("Origin", &origin), ("Sec-Fetch-Site", "same-site")],
-            right.clone(),
-        ),
-    ] {
-        refused(
-            what,
-            "`Origin`, `Sec-Fetch-Site` and the word of the form",
-            &["403"],
-            request(&post, &headers, &body),
-        );
+    /// Names other hosts, as a browser does for a name that points here.
+    fn try_hosts(&mut self) {
+        const WHY: &str = "`Host` must be ours";
+        const WRONG: &[&str] = &["421", "400"];
+        let (ours, cookie) = (self.ours.clone(), self.cookie.clone());
+        let (ip, port) = ours.rsplit_once(':').unwrap();
+        for (what, name) in [
+            ("the name of another site that points here", "evil.test".to_owned()),
+            ("another site's name with our port", format!("evil.test:{port}")),
+            ("`localhost`", format!("localhost:{port}")),
+            ("`127.0.0.1`", format!("127.0.0.1:{port}")),
+            ("our address without its port", ip.to_owned()),
+            ("our address with another port", format!("{ip}:1")),
+            ("our address and a dot", format!("{ip}.:{port}")),
+            ("an empty host", String::new()),
+        ] {
+            let text = request("GET /decisions", &[("Host", &name), ("Cookie", &cookie)], "");
+            self.refused(&format!("`Host` is {what}"), WHY, WRONG, &text);
+        }
+        let session = ("Cookie", cookie.as_str());
+        let (evil, own) = (("Host", "evil.test"), ("Host", ours.as_str()));
+        let forwarded = ("X-Forwarded-Host", ours.as_str());
+        for (what, line, headers) in [
+            ("no `Host`", "GET /decisions", vec![session]),
+            ("two hosts", "GET /decisions", vec![evil, own, session]),
+            (
+                "another host in the request line",
+                "GET http://evil.test/decisions",
+                vec![own, session],
+            ),
+            ("a forwarded host", "GET /decisions", vec![evil, forwarded, session]),
+        ] {
+            self.refused(what, WHY, WRONG, &request(line, &headers, ""));
+        }
     }
-    for (what, headers) in [
-        ("no cookie", vec![host]),
-        ("a guessed cookie", vec![host, ("Cookie", "anyhook_page=00")]),
-        (
-            "the word of a form as the cookie",
-            vec![host, ("Cookie", &format!("anyhook_page={csrf}"))],
-        ),
-        ("a guessed token", vec![host, ("Authorization", "Bearer anyhook_00")]),
-        (
-            "a wrong token beside the right cookie",
-            vec![host, session, ("Authorization", "Bearer x")],
-        ),
-        (
-            "the cookie's value as a token",
-            vec![host, ("Authorization", &format!("Bearer {}", cookie.split_once('=').unwrap().1))],
-        ),
-    ] {
-        refused(
-            what,
-            "secrets of 256 bits, of which only digests are kept",
-            &["401"],
-            request("GET /api/v1/decisions", &headers, ""),
-        );
+
+    /// Answers with the cookie, but not from the page.
+    fn try_answers(&mut self, decision: &Value) {
+        let id = decision["inquiry"]["id"].as_str().unwrap();
+        let digest = decision["inquiry"]["digest"].as_str().unwrap();
+        let line = format!("POST /decisions/{id}/answer");
+        let (ours, cookie, origin) = (self.ours.clone(), self.cookie.clone(), self.origin.clone());
+        let usual = vec![
+            ("Host", ours.as_str()),
+            ("Cookie", cookie.as_str()),
+            ("Content-Type", "application/x-www-form-urlencoded"),
+        ];
+        let form = format!("choice=allow&digest={digest}&csrf=");
+        let right = format!("{form}{}", self.csrf);
+        let (wrong, other) = (format!("{form}00"), format!("{form}{}", "ab".repeat(32)));
+        let longer = format!("{origin}.evil.test");
+        let own = ("Origin", origin.as_str());
+        for (what, more, body) in [
+            ("an answer with the cookie, without the word", vec![own], &form),
+            ("an answer with the cookie and a wrong word", vec![own], &wrong),
+            ("an answer with the word of another session", vec![own], &other),
+            ("an answer without an origin", vec![], &right),
+            ("an answer with another origin", vec![("Origin", "http://evil.test")], &right),
+            ("an answer with the origin `null`", vec![("Origin", "null")], &right),
+            ("an answer with an origin that begins like ours", vec![("Origin", &longer)], &right),
+            (
+                "an answer that another site makes the browser send",
+                vec![own, ("Sec-Fetch-Site", "cross-site")],
+                &right,
+            ),
+            (
+                "an answer that another port makes the browser send",
+                vec![own, ("Sec-Fetch-Site", "same-site")],
+                &right,
+            ),
+        ] {
+            let headers = [usual.clone(), more].concat();
+            let why = "`Origin`, `Sec-Fetch-Site` and the word of the form";
+            self.refused(what, why, &["403"], &request(&line, &headers, body));
+        }
     }
-    let token = format!("GET /api/v1/decisions?token={csrf}");
-    refused(
-        "a secret in the address",
-        "it is not looked at",
-        &["401"],
-        request(&token, &[host], ""),
-    );
-    for path in [
-        "/assets/../decisions",
-        "/assets/%2e%2e/decisions",
-        "//decisions",
-        "/enter/../decisions",
-        "/assets/..%2fdecisions",
-    ] {
-        refused(
-            &format!("the path `{path}`"),
-            "paths are not normalised",
-            &["401", "404", "400"],
-            request(&format!("GET {path}"), &[host], ""),
-        );
+
+    /// Reads without a secret, or with a wrong one.
+    fn try_secrets(&mut self) {
+        let (ours, cookie, csrf) = (self.ours.clone(), self.cookie.clone(), self.csrf.clone());
+        let host = ("Host", ours.as_str());
+        let word = format!("anyhook_page={csrf}");
+        let bearer = format!("Bearer {}", cookie.split_once('=').unwrap().1);
+        for (what, more) in [
+            ("no cookie", vec![]),
+            ("a guessed cookie", vec![("Cookie", "anyhook_page=00")]),
+            ("the word of a form as the cookie", vec![("Cookie", word.as_str())]),
+            ("a guessed token", vec![("Authorization", "Bearer anyhook_00")]),
+            (
+                "a wrong token beside the right cookie",
+                vec![("Cookie", cookie.as_str()), ("Authorization", "Bearer x")],
+            ),
+            ("the cookie's value as a token", vec![("Authorization", bearer.as_str())]),
+        ] {
+            let text = request("GET /api/v1/decisions", &[vec![host], more].concat(), "");
+            let why = "secrets of 256 bits, of which only digests are kept";
+            self.refused(what, why, &["401"], &text);
+        }
+        let line = format!("GET /api/v1/decisions?token={csrf}");
+        let text = request(&line, &[host], "");
+        self.refused("a secret in the address", "it is not looked at", &["401"], &text);
+        for path in [
+            "/assets/../decisions",
+            "/assets/%2e%2e/decisions",
+            "//decisions",
+            "/enter/../decisions",
+            "/assets/..%2fdecisions",
+        ] {
+            let text = request(&format!("GET {path}"), &[host], "");
+            let why = "paths are not normalised";
+            self.refused(&format!("the path `{path}`"), why, &["401", "404", "400"], &text);
+        }
     }
-    let link = link["link"].as_str().unwrap();
-    let code = link.split("code=").nth(1).unwrap();
-    for to in [
-        "//evil.test/",
-        "http://evil.test/",
-        "javascript:alert(1)",
-        "/%0d%0aSet-Cookie:x=y",
-        "/\\evil.test",
-    ] {
-        // The first of them uses the link.
-        let answer =
-            send(address, &request(&format!("GET /enter?code={code}&to={to}"), &[host], ""));
-        let head = answer.split("\r\n\r\n").next().unwrap().to_lowercase();
-        assert!(
-            !head.contains("evil.test") && !head.contains("javascript") && !head.contains("x=y"),
-            "{answer}"
-        );
-        held.push((format!("a link that leads to `{to}`"), "only paths of ours are followed"));
+
+    /// Follows links that lead elsewhere, and one that was used.
+    fn try_links(&mut self, link: &Value) {
+        let code = link["link"].as_str().unwrap().split("code=").nth(1).unwrap();
+        let ours = self.ours.clone();
+        let host = ("Host", ours.as_str());
+        for to in [
+            "//evil.test/",
+            "http://evil.test/",
+            "javascript:alert(1)",
+            "/%0d%0aSet-Cookie:x=y",
+            "/\\evil.test",
+        ] {
+            // The first of them uses the link.
+            let text = request(&format!("GET /enter?code={code}&to={to}"), &[host], "");
+            let answer = send(&self.address, &text);
+            let top = answer.split("\r\n\r\n").next().unwrap().to_lowercase();
+            let is_led = ["evil.test", "javascript", "x=y"].iter().any(|word| top.contains(word));
+            assert!(!is_led, "{answer}");
+            let why = "only paths of ours are followed";
+            self.held.push((format!("a link that leads to `{to}`"), why));
+        }
+        let text = request(&format!("GET /enter?code={code}"), &[host], "");
+        let why = "it works once; then both sessions end";
+        self.refused("a link that was used before", why, &["401"], &text);
     }
-    let answer = send(address, &request(&format!("GET /enter?code={code}"), &[host], ""));
-    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
-    held.push(("a link that was used before".to_owned(), "it works once; then both sessions end"));
-    held
 }
 
 /// Texts that would be markup, or end an attribute or a script.
@@ -399,6 +400,14 @@ const PAYLOADS: [&str; 6] = [
     "</pre></main><form action=//evil.test><button autofocus>ok</button>",
     "javascript:pwned()",
 ];
+
+/// Encodes every byte for an address.
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut all, byte| {
+        write!(all, "%{byte:02X}").unwrap();
+        all
+    })
+}
 
 /// Puts a text everywhere an agent or a hook can put one, and looks at every view.
 #[test]
@@ -423,8 +432,6 @@ fn text_from_elsewhere_runs_nothing() {
     let agents = environment.run(&["agent", "list", "--json"]).json();
     let mut paths: Vec<String> =
         ["agents", "decisions", "journal", "hooks", "pipelines", "stats"].map(str::to_owned).into();
-    let encoded =
-        |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
     for agent in agents.as_array().unwrap() {
         paths.push(format!("agents/{}", encoded(agent["id"].as_str().unwrap())));
     }
@@ -485,8 +492,13 @@ fn hostile_pages_and_programs_are_refused() {
     );
     assert_eq!(answer, 421);
     held.push(("a name in the browser that now points here".to_owned(), "`Host` must be ours"));
-    let (address, second) = (page.address.clone(), link(&environment));
-    held.extend(try_requests(&mut page, &address, &decision, &second));
+    let second = link(&environment);
+    let mut requests = Requests::with_secrets_of(&mut page);
+    requests.try_hosts();
+    requests.try_answers(&decision);
+    requests.try_secrets();
+    requests.try_links(&second);
+    held.extend(requests.held);
     // After all that, the decision is open, unclaimed, and the browser may still use the page.
     let open = open_decisions(&environment);
     assert_eq!(open.len(), 1);

@@ -233,6 +233,8 @@ mod tests {
             tool: Some("Shell".to_owned()),
             about: Some("ls".to_owned()),
             digest: Some("d1".to_owned()),
+            hook: None,
+            calls: Vec::new(),
             options: vec![Choice::new("allow", "it runs"), Choice::new("deny", "it does not")],
             questions: Vec::new(),
             created: now(),

@@ -240,7 +240,7 @@ fn hooks_in_force(
             let why = format!("`project`: `{project}` is not the absolute path of a folder");
             return Err(CommandError::input(why));
         }
-        environment.work_dir = folder.to_owned();
+        folder.clone_into(&mut environment.work_dir);
     }
     let report = list::report(&environment);
     let listed = fit(report.hooks, usize::MAX);

@@ -191,7 +191,7 @@ fn a_call_that_is_cancelled_is_not_answered() {
     let environment = environment();
     let journal = Journal::new(&environment.state());
     let record = |number: usize| {
-        let id = RecordId::from_text(&format!("{number:08}"));
+        let id = RecordId::from_text(format!("{number:08}"));
         let mut record = Record::new(id, Timestamp::now(), "codex", EventKind::BeforeTool);
         record.about = Some("x".repeat(2000));
         record
