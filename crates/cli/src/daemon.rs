@@ -19,7 +19,7 @@ use anyhook_hook::daemon_start::{self, start_in_background};
 use anyhook_hook::presence;
 use anyhook_socket::client::OnBehalfOf;
 use anyhook_socket::{Client, ClientError, DaemonFolder};
-use anyhook_ui::{Page, PageOptions};
+use anyhook_ui::{LanOptions, Page, PageOptions};
 
 use crate::downtime;
 use crate::environment::{self, Environment};
@@ -145,7 +145,12 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         .collect();
     let logs = environment::log_homes(&places);
     let started_by = started_by(arguments);
-    let options = PageOptions { places: places.clone(), is_enabled: false, port: 0 };
+    let options = PageOptions {
+        places: places.clone(),
+        is_enabled: false,
+        port: 0,
+        lan: LanOptions::default(),
+    };
     let page: Arc<dyn PageServer> = Arc::new(Page::new(options));
     match (Daemon { logs, places, binary, started_by, variables, page: Some(page) }).run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -86,6 +86,8 @@ pub enum CoreMessage {
     /// An agent is about to be sent input, if it is still at that rest; it is typed once that is
     /// stored.
     SendKeys(String, Option<KeysTarget>, oneshot::Sender<Result<(), String>>),
+    /// The page refused a device's request: what it was about, and why.
+    DeviceRefused(String, String),
     /// Shut down cleanly.
     Stop,
 }
@@ -278,6 +280,9 @@ impl Core {
             CoreMessage::JournalChanged | CoreMessage::Stop => {}
             CoreMessage::Request(request, process, answer) => self.answer(request, process, answer),
             CoreMessage::Follow(from, follower) => self.follow(from, follower),
+            CoreMessage::DeviceRefused(about, why) => {
+                self.refused("ui device", &about, &why, None);
+            }
             CoreMessage::Waived(id) => {
                 if self.waiters.leave(&id) {
                     self.dismiss(&id, self.why_waived(&id));

@@ -1,5 +1,10 @@
 //! `anyhook ui`: opens the page in the browser, and manages the tokens of its API.
 
+mod device;
+mod lan;
+mod qr_code;
+
+use std::net::IpAddr;
 use std::process::{Command, Stdio};
 
 use anyhook_engine::now;
@@ -23,7 +28,7 @@ use crate::ui::{Cell, Out, Tone, format};
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Example: anyhook ui\n         anyhook ui --no-open\n         anyhook ui token add my-script"
+    after_help = "Example: anyhook ui\n         anyhook ui --no-open\n         anyhook ui --lan\n         anyhook ui token add my-script"
 )]
 pub struct UiArgs {
     #[command(subcommand)]
@@ -34,7 +39,17 @@ pub struct UiArgs {
     /// Stop serving the page; every browser has to be let in again
     #[arg(long, conflicts_with = "no_open")]
     stop: bool,
-    /// Print as JSON; opens no browser
+    /// Serve the page in the local network, encrypted, and pair a phone with it
+    #[arg(long, conflicts_with_all = ["no_open", "stop"])]
+    lan: bool,
+    /// The address of this machine to serve it at; the private one that leads to the network, if
+    /// absent
+    #[arg(long, requires = "lan", value_name = "IP")]
+    address: Option<IpAddr>,
+    /// The port; that of last time, if absent
+    #[arg(long, requires = "lan", value_name = "N")]
+    port: Option<u16>,
+    /// Print as JSON; opens no browser and pairs no device
     #[arg(long)]
     json: bool,
 }
@@ -45,6 +60,11 @@ enum UiCommand {
     Token {
         #[command(subcommand)]
         command: TokenCommand,
+    },
+    /// Manage the devices that may use the page from the network
+    Device {
+        #[command(subcommand)]
+        command: device::DeviceCommand,
     },
 }
 
@@ -79,6 +99,10 @@ enum TokenCommand {
 pub fn run(arguments: &UiArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     match &arguments.command {
         Some(UiCommand::Token { command }) => token(command, environment, out),
+        Some(UiCommand::Device { command }) => device::run(command, environment, out),
+        None if arguments.lan => {
+            by_a_person("ui --lan", environment, || lan::serve(arguments, environment, out))
+        }
         None if arguments.stop => by_a_person("ui --stop", environment, || {
             if let Some(mut client) = connect_if_it_runs(environment)? {
                 client.request(&Request::ClosePage { by: user_name() })?;

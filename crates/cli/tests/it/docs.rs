@@ -872,6 +872,8 @@ fn the_reference_of_the_daemon_is_complete() {
         "send",
         "thaw",
         "kill",
+        "open_lan",
+        "pair_device",
     ] {
         assert!(request.contains(&format!("\"{what}\"")) && headings.contains(what), "{what}");
     }

@@ -65,7 +65,9 @@ impl Core {
             Request::Stop
             | Request::Follow { .. }
             | Request::OpenPage(_)
-            | Request::ClosePage { .. } => Response::Done,
+            | Request::ClosePage { .. }
+            | Request::OpenLan(_)
+            | Request::PairDevice(_) => Response::Done,
         };
         // A client that has disconnected needs no answer.
         let _ = answer.send(response);
@@ -184,18 +186,21 @@ impl Core {
             Request::Thaw { agent, .. } => ("agent thaw", agent.clone()),
             // Whoever has the page can answer.
             Request::OpenPage(_) => ("ui", String::new()),
+            Request::OpenLan(_) | Request::PairDevice(_) => ("ui --lan", String::new()),
             Request::ClosePage { .. } => ("ui --stop", String::new()),
             _ => return None,
         };
         let process = process?;
         let agent = self.agent_above(process)?;
         let why = format!("only a person may do this, and this runs under {agent}");
-        self.refused(name, &about, &why, &caller::caller(process));
+        self.refused(name, &about, &why, Some(&caller::caller(process)));
         Some(Response::Refused(refusal(RefusalCode::NotAPerson, &why)))
     }
 
     fn resolve_for(&mut self, resolve: ResolveDecision, caller: Option<CallerProcess>) -> Response {
-        let ResolveDecision { id, choice, more, message, by, again, digest } = resolve;
+        let ResolveDecision { id, choice, more, message, by, again, digest, signature } = resolve;
+        // The page has checked it; whoever speaks at the socket has not.
+        let signature = signature.filter(|_| caller.is_none());
         if let Some(seen) = &digest
             && let Ok(held) = self.find_decision(&id)
             && held.inquiry.digest.as_ref() != Some(seen)
@@ -208,7 +213,7 @@ impl Core {
             self.state.inquiries.answer(held.inquiry.id.as_str(), &choice, &more, message, by, now)
         });
         let resolution = match found {
-            Ok(resolution) => Resolution { process: caller, again, ..resolution },
+            Ok(resolution) => Resolution { process: caller, again, signature, ..resolution },
             Err(error) => return refuse(&error),
         };
         if again && let Err(why) = self.may_stand(&resolution) {
@@ -371,10 +376,17 @@ impl Core {
         known.or_else(|| self.agent_kept_above(&above))
     }
 
-    /// Journals that a request was refused, and who sent it.
-    fn refused(&self, name: &str, about: &str, why: &str, caller: &CallerProcess) {
+    /// Journals that a request was refused, and who sent it; a device has no process here.
+    pub(super) fn refused(
+        &self,
+        name: &str,
+        about: &str,
+        why: &str,
+        caller: Option<&CallerProcess>,
+    ) {
         let command = format!("{name} {about}");
-        tracing::warn!("refused `{command}` from {caller}: {why}");
+        let from = caller.map_or_else(|| "a device".to_owned(), ToString::to_string);
+        tracing::warn!("refused `{command}` from {from}: {why}");
         let kind = EventKind::Other(format!("command:{}", name.replace(' ', "_")));
         let (id, now) = (anyhook_engine::new_id(), anyhook_engine::now());
         let mut record = Record::new(id, now, "anyhook", kind);

@@ -33,6 +33,8 @@ fn inquiry(id: &str, created: i64) -> ApprovalRequest {
         tool: None,
         about: None,
         digest: None,
+        hook: None,
+        calls: Vec::new(),
         options: vec![Choice::new("allow", ""), Choice::new("deny", "")],
         questions: Vec::new(),
         created: second(created),
