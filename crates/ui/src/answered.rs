@@ -46,9 +46,11 @@ impl NetworkRequest {
             let is_stranger = error.status == StatusCode::UNAUTHORIZED && self.session.is_some();
             if self.is_change || is_stranger {
                 let device = self.session.and_then(|one| app.devices.find(&one, Timestamp::now()));
-                let name = device.map(|device| format!("{} ({})", device.name, device.id));
-                let name = name.unwrap_or_else(|| "an unknown device".to_owned());
-                app.journal_refusal(format!("{} from {name}", self.about), &error.message);
+                let (name, limit) = match device {
+                    Some(device) => (format!("{} ({})", device.name, device.id), &app.refusals),
+                    None => ("an unknown device".to_owned(), &app.strangers),
+                };
+                app.journal_refusal(format!("{} from {name}", self.about), &error.message, limit);
             }
         }
         match error {

@@ -42,8 +42,10 @@ pub struct App {
     pub pairings: Pairings,
     /// The words that devices sign with their requests.
     pub nonces: Mutex<Nonces>,
-    /// How many refusals of devices were journaled.
+    /// How many refusals of paired devices were journaled.
     pub refusals: RefusalLimit,
+    /// How many refusals of others were: they must not use up what devices have.
+    pub strangers: RefusalLimit,
     /// When the page was last used.
     pub used: Usage,
     /// When a device last used it.
@@ -63,9 +65,9 @@ impl App {
         self.nonces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Journals that a request from the network was refused.
-    pub fn journal_refusal(&self, about: String, why: &str) {
-        let why = match self.refusals.next(Instant::now()) {
+    /// Journals that a request from the network was refused, unless there are too many.
+    pub fn journal_refusal(&self, about: String, why: &str, limit: &RefusalLimit) {
+        let why = match limit.next(Instant::now()) {
             NextRefusal::Journaled => why.to_owned(),
             NextRefusal::Last => format!("{why} (more refusals are not journaled for a while)"),
             NextRefusal::Dropped => return,

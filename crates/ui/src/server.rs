@@ -163,6 +163,7 @@ impl Page {
             pairings: Pairings::default(),
             nonces: Mutex::default(),
             refusals: RefusalLimit::default(),
+            strangers: RefusalLimit::default(),
             state,
             used: Usage::default(),
             devices_used: Usage::default(),

@@ -154,12 +154,12 @@ fn token(command: &TokenCommand, environment: &Environment, out: &mut Out) -> Co
     let state = state.ok_or_else(|| CommandError::problem("no state folder").hint("set HOME"))?;
     let store = TokenStore::new(StateDir::new(state).ui().join("tokens.json"));
     match command {
-        TokenCommand::Add { name, answer } => by_a_person("ui token add", environment, || {
+        TokenCommand::Add { name, answer } => {
             let scope = if *answer { Scope::Answer } else { Scope::Read };
             let secret = store.add(name, scope, now())?;
             out.text(&secret)?;
             Ok(exit_code::OK)
-        }),
+        }
         TokenCommand::List { json } => {
             let tokens = store.list()?;
             if *json {
@@ -179,11 +179,11 @@ fn token(command: &TokenCommand, environment: &Environment, out: &mut Out) -> Co
             }
             Ok(exit_code::OK)
         }
-        TokenCommand::Remove { name } => by_a_person("ui token remove", environment, || {
+        TokenCommand::Remove { name } => {
             store.remove(name)?;
             out.line(&[(Tone::Strong, name), (Tone::Plain, ": removed")])?;
             Ok(exit_code::OK)
-        }),
+        }
     }
 }
 

@@ -7,7 +7,6 @@ use clap::Subcommand;
 use crate::commands::CommandResult;
 use crate::environment::Environment;
 use crate::error::CommandError;
-use crate::human_only::by_a_person;
 use crate::ui::{Cell, Out, Tone, format};
 
 #[derive(Subcommand)]
@@ -51,11 +50,11 @@ pub fn run(command: &DeviceCommand, environment: &Environment, out: &mut Out) ->
             }
             Ok(exit_code::OK)
         }
-        DeviceCommand::Remove { name } => by_a_person("ui device remove", environment, || {
+        DeviceCommand::Remove { name } => {
             let removed = store.remove(name)?;
             out.line(&[(Tone::Strong, &removed.name), (Tone::Plain, ": removed")])?;
             Ok(exit_code::OK)
-        }),
+        }
     }
 }
 
