@@ -313,7 +313,9 @@ impl Pairings {
         self.with(Instant::now(), |pairing| match &pairing.step {
             _ if pairing.id != id => Err(PairingError::Unknown),
             Step::Paired { device, .. } => Ok(PairingState::Paired { name: device.name.clone() }),
-            _ => {
+            // The device is told the first reason.
+            Step::Over(_) => Ok(PairingState::Cancelled),
+            Step::Waiting { .. } | Step::Arrived { .. } => {
                 pairing.step = Step::Over(PairingError::Cancelled);
                 Ok(PairingState::Cancelled)
             }

@@ -23,8 +23,8 @@ use crate::ui::{Cell, Out, Tone, format};
 
 /// Open the page in the browser: agents, and what waits for your answer
 ///
-/// The daemon serves it on this machine alone. The link opens the page in one browser, once; that
-/// browser may then use it until nobody has for a week.
+/// The daemon serves it on this machine alone; `--lan` lets a paired phone in, too. The link opens
+/// the page in one browser, once; that browser may then use it until nobody has for a week.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -72,7 +72,7 @@ enum UiCommand {
 enum TokenCommand {
     /// Make a token for reading, and print it; it is not shown again
     #[command(
-        after_help = "Example: anyhook ui token add dashboard\n         anyhook ui token add phone --answer"
+        after_help = "Example: anyhook ui token add dashboard\n         anyhook ui token add my-bot --answer"
     )]
     Add {
         /// Its name
