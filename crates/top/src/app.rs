@@ -51,7 +51,7 @@ pub enum KeyEffect {
     /// Show all that is known of a record; with its related records.
     Open(Box<Record>, Vec<Record>),
     /// Show all that is known of a pipeline; with its approval request.
-    OpenPipeline(Box<PipelineView>, Option<ApprovalRequest>),
+    OpenPipeline(Box<PipelineView>, Option<Box<ApprovalRequest>>),
     /// Answer a decision.
     Answer(PendingAnswer),
 }
@@ -337,7 +337,10 @@ impl App {
             Pane::Pipelines => {
                 let Some(pipeline) = self.pipelines.selected() else { return KeyEffect::Stay };
                 let asks = pipeline.decision.as_ref().and_then(|id| self.waiting.find(id));
-                return KeyEffect::OpenPipeline(Box::new(pipeline.clone()), asks.cloned());
+                return KeyEffect::OpenPipeline(
+                    Box::new(pipeline.clone()),
+                    asks.cloned().map(Box::new),
+                );
             }
             Pane::Stream => {
                 return match self.stream.selected() {

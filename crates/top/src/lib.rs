@@ -165,7 +165,7 @@ fn take(came: Update, app: &mut App, link: &DaemonLink, pages: &Pages) -> KeyEff
                 app.open(&title, pages.record(*record, family));
             }
             KeyEffect::OpenPipeline(pipeline, asks) => {
-                let rows = pages.pipeline(&pipeline, asks.as_ref());
+                let rows = pages.pipeline(&pipeline, asks.as_deref());
                 app.open(&format!("pipeline {}", pipeline.id), rows);
             }
             step => return step,

@@ -18,6 +18,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Form, FromRequest, Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -220,7 +221,7 @@ fn unknown_caller(listener: &Listener) -> PageError {
 fn check_host(listener: &Listener, parts: &Parts) -> Result<(), PageError> {
     let ours = listener.authority.as_str();
     let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let named = parts.uri.authority().map(|authority| authority.as_str());
+    let named = parts.uri.authority().map(Authority::as_str);
     if host == Some(ours) && named.is_none_or(|named| named == ours) {
         return Ok(());
     }
@@ -354,7 +355,8 @@ const HEADERS: [(HeaderName, &str); 9] = [
     ),
     (header::X_FRAME_OPTIONS, "DENY"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::REFERRER_POLICY, "no-referrer"),
+    // Not `no-referrer`: then a form's `Origin` is `null`.
+    (header::REFERRER_POLICY, "same-origin"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-embedder-policy"), "require-corp"),

@@ -333,9 +333,8 @@ impl Pairings {
         let mut changed = self.changed.subscribe();
         let end = tokio::time::Instant::now() + patience;
         loop {
-            let state = self.look(|pairing| match pairing.id == id {
-                true => pairing.state(),
-                false => Err(PairingError::Unknown),
+            let state = self.look(|pairing| {
+                if pairing.id == id { pairing.state() } else { Err(PairingError::Unknown) }
             })?;
             if state != PairingState::Waiting
                 || tokio::time::timeout_at(end, changed.changed()).await.is_err()

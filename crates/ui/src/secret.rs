@@ -1,6 +1,6 @@
 //! Secrets of the page: random words that open it. Only their digests are stored.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -63,12 +63,17 @@ impl fmt::Debug for Secret {
 
 /// Writes bytes in hexadecimal digits.
 pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// Reads hexadecimal digits.
 pub fn bytes(text: &str) -> Option<Vec<u8>> {
-    let is_hexadecimal = text.len() % 2 == 0 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_hexadecimal =
+        text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let pair = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
     is_hexadecimal.then(|| (0..text.len()).step_by(2).map(pair).collect()).flatten()
 }

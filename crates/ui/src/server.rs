@@ -124,9 +124,10 @@ impl Page {
         let Some(lan) = &served.lan else { return Err(no_page("it has ended")) };
         let (address, fingerprint) = (format!("https://{}/", lan.address), lan.fingerprint());
         let pairings = &served.app.pairings;
-        let pairing = match request.pair {
-            true => Some(pairings.begin(&address, &fingerprint, &request.by, Instant::now())?),
-            false => None,
+        let pairing = if request.pair {
+            Some(pairings.begin(&address, &fingerprint, &request.by, Instant::now())?)
+        } else {
+            None
         };
         Ok(LanPage { address, fingerprint, pairing })
     }

@@ -52,11 +52,9 @@ pub fn ways_in(listener: &Listener) -> Router<Arc<App>> {
 }
 
 /// There is no such page.
-pub async fn nothing_here(Extension(caller): Extension<Caller>) -> Response {
-    failed(
-        &PageError::new(StatusCode::NOT_FOUND, "unknown", "there is no such page"),
-        Some(&caller),
-    )
+pub async fn nothing_here(caller: Option<Extension<Caller>>) -> Response {
+    let error = PageError::new(StatusCode::NOT_FOUND, "unknown", "there is no such page");
+    failed(&error, caller.as_deref())
 }
 
 /// A page that failed.
