@@ -30,6 +30,7 @@ use crate::ui::{Cell, Out, Tone, format};
     args_conflicts_with_subcommands = true,
     after_help = "Example: anyhook ui\n         anyhook ui --no-open\n         anyhook ui --lan\n         anyhook ui token add my-script"
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct UiArgs {
     #[command(subcommand)]
     command: Option<UiCommand>,

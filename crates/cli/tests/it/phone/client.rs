@@ -282,18 +282,18 @@ impl Terminal {
         let said = Arc::new(Mutex::new(String::new()));
         follow(child.stderr.take().unwrap(), Arc::clone(&said));
         let (mut link, mut fingerprint) = (String::new(), String::new());
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
         while link.is_empty() || fingerprint.is_empty() {
-            let line = lines.next().unwrap_or_else(|| panic!("{}", said.lock().unwrap()));
+            let line = output.next().unwrap_or_else(|| panic!("{}", said.lock().unwrap()));
             let line = line.unwrap();
             if line.starts_with("https://") {
                 link = line;
-            } else if let Some((_, shown)) = line.split_once("(SHA-256): ") {
-                shown.clone_into(&mut fingerprint);
+            } else if let Some((_, print)) = line.split_once("(SHA-256): ") {
+                print.clone_into(&mut fingerprint);
             }
         }
         // Its output must not be full.
-        std::thread::spawn(move || lines.for_each(drop));
+        std::thread::spawn(move || output.for_each(drop));
         Self { child, input, said, link, fingerprint }
     }
 
