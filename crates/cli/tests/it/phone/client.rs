@@ -284,11 +284,11 @@ impl Terminal {
         let (mut link, mut fingerprint) = (String::new(), String::new());
         let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
         while link.is_empty() || fingerprint.is_empty() {
-            let line = output.next().unwrap_or_else(|| panic!("{}", said.lock().unwrap()));
-            let line = line.unwrap();
-            if line.starts_with("https://") {
-                link = line;
-            } else if let Some((_, print)) = line.split_once("(SHA-256): ") {
+            let shown = output.next().unwrap_or_else(|| panic!("{}", said.lock().unwrap()));
+            let shown = shown.unwrap();
+            if shown.starts_with("https://") {
+                link = shown;
+            } else if let Some((_, print)) = shown.split_once("(SHA-256): ") {
                 print.clone_into(&mut fingerprint);
             }
         }
