@@ -20,7 +20,7 @@ use anyhook_hook::daemon_start::{self, start_in_background};
 use anyhook_hook::presence;
 use anyhook_socket::client::OnBehalfOf;
 use anyhook_socket::{Client, ClientError, DaemonFolder};
-use anyhook_ui::{Page, PageOptions};
+use anyhook_ui::{LanOptions, Page, PageOptions};
 
 use crate::downtime;
 use crate::environment::{self, Environment};
@@ -162,8 +162,12 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     let logs = environment::log_homes(&places);
     let started_by = started_by(arguments);
     let settings = Settings::load(&places, None).ui;
-    let options =
-        PageOptions { places: places.clone(), is_enabled: settings.enabled, port: settings.port };
+    let options = PageOptions {
+        places: places.clone(),
+        is_enabled: settings.enabled,
+        port: settings.port,
+        lan: LanOptions { is_enabled: settings.lan, ..LanOptions::default() },
+    };
     let page: Arc<dyn PageServer> = Arc::new(Page::new(options));
     match (Daemon { logs, places, binary, started_by, variables, page: Some(page) }).run() {
         Ok(()) => ExitCode::SUCCESS,

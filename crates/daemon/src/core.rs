@@ -93,6 +93,8 @@ pub enum CoreMessage {
     /// An agent is about to be sent input, if it is still at that rest; it is typed once that is
     /// stored.
     SendKeys(String, Option<KeysTarget>, oneshot::Sender<Result<(), String>>),
+    /// The page refused a device's request: what it was about, and why.
+    DeviceRefused(String, String),
     /// Shut down cleanly.
     Stop,
 }
@@ -301,6 +303,10 @@ impl Core {
                 let _ = answer.send(self.reply(&reply));
             }
             CoreMessage::Follow(from, follower) => self.follow(from, follower),
+            CoreMessage::DeviceRefused(about, why) => {
+                let source = serde_json::json!({"by": "a device"});
+                self.journal_refused("ui device", &about, &why, "a device", source);
+            }
             CoreMessage::Waived(id) => {
                 if self.waiters.leave(&id) {
                     self.dismiss(&id, self.why_waived(&id));

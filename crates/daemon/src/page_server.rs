@@ -6,7 +6,10 @@
 use std::fmt::Debug;
 use std::pin::Pin;
 
-use anyhook_model::daemon::{OpenPage, PageLink, Refusal, RefusalCode, Request, Response};
+use anyhook_model::daemon::{
+    LanPage, OpenLan, OpenPage, PageLink, PairDevice, PairingState, Refusal, RefusalCode, Request,
+    Response,
+};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::core::{CoreMessage, FollowStart, refusal};
@@ -27,6 +30,12 @@ pub trait PageServer: Debug + Send + Sync {
     /// Serves the page, if it is not served yet, and returns a link to it.
     fn open(&self, request: OpenPage) -> Later<'_, Result<PageLink, Refusal>>;
 
+    /// Serves the page in the network, if it is not served there yet; begins a pairing if wanted.
+    fn open_lan(&self, request: OpenLan) -> Later<'_, Result<LanPage, Refusal>>;
+
+    /// Continues a pairing. Answers within a few seconds.
+    fn pair(&self, request: PairDevice) -> Later<'_, Result<PairingState, Refusal>>;
+
     /// Stops serving it, and ends its sessions.
     fn close(&self) -> Later<'_, ()>;
 }
@@ -34,6 +43,8 @@ pub trait PageServer: Debug + Send + Sync {
 /// What a client wants of the page.
 pub(crate) enum PageRequest {
     Open(OpenPage),
+    OpenLan(OpenLan),
+    Pair(PairDevice),
     Close,
 }
 
@@ -41,6 +52,8 @@ impl PageRequest {
     pub(crate) fn of(request: &Request) -> Option<Self> {
         match request {
             Request::OpenPage(open) => Some(Self::Open(open.clone())),
+            Request::OpenLan(open) => Some(Self::OpenLan(open.clone())),
+            Request::PairDevice(pair) => Some(Self::Pair(pair.clone())),
             Request::ClosePage { .. } => Some(Self::Close),
             _ => None,
         }
@@ -77,6 +90,12 @@ impl CoreHandle {
         // If the loop has ended, so has the channel.
         let _ = self.messages.send(CoreMessage::Follow(from, sender)).await;
         told
+    }
+
+    /// Journals that a device's request was refused, if the loop has time for it: a device must
+    /// not delay it.
+    pub fn device_refused(&self, about: String, why: String) {
+        let _ = self.messages.try_send(CoreMessage::DeviceRefused(about, why));
     }
 
     /// Completes when the daemon stops.

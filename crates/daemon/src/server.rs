@@ -177,6 +177,14 @@ async fn ask_page(page: Option<&dyn PageServer>, request: PageRequest) -> Respon
             Ok(link) => Response::Page(link),
             Err(refused) => Response::Refused(refused),
         },
+        PageRequest::OpenLan(open) => match page.open_lan(open).await {
+            Ok(lan) => Response::Lan(lan),
+            Err(refused) => Response::Refused(refused),
+        },
+        PageRequest::Pair(pair) => match page.pair(pair).await {
+            Ok(state) => Response::Pairing(state),
+            Err(refused) => Response::Refused(refused),
+        },
         PageRequest::Close => {
             page.close().await;
             Response::Done

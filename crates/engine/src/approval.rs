@@ -405,6 +405,7 @@ mod tests {
             claimed_by: None,
             again: false,
             follows: None,
+            signature: None,
         };
         let mut verdict = Verdict::default();
         assert!(!take(&mut verdict, &other, &answer));

@@ -215,6 +215,7 @@ impl ApprovalRequests {
             claimed_by: held.claimed.as_ref().map(|claim| claim.by.clone()).filter(|by| *by != who),
             again: false,
             follows: None,
+            signature: None,
         })
     }
 
@@ -457,6 +458,7 @@ pub fn without_answer(
         claimed_by: None,
         again: false,
         follows: None,
+        signature: None,
     }
 }
 

@@ -199,6 +199,24 @@ pub struct Resolution {
     /// The decision this answer follows from: a person allowed the same call before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<RecordId>,
+    /// The signature of the device that answered, if it came from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Box<AnswerSignature>>,
+}
+
+/// The signature of an answer from a paired device, complete enough to be checked by anyone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AnswerSignature {
+    /// The device's id.
+    pub device: String,
+    /// Its public key: an uncompressed point of P-256, in hexadecimal digits.
+    pub key: String,
+    /// What was signed: the request with its path, its one-time word and its fields, among them the
+    /// choice and the digest of the call.
+    pub text: String,
+    /// ECDSA with SHA-256, `r` and `s`, in hexadecimal digits.
+    pub signature: String,
 }
 
 /// A decision was claimed or released, or a standing answer was revoked.

@@ -11,7 +11,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{AgentState, FailureKind, ProcessName, PromptType, StateSource};
-use crate::approval_request::{ApprovalRequest, Claim, Resolution, StandingAnswer};
+use crate::approval_request::{
+    AnswerSignature, ApprovalRequest, Claim, Resolution, StandingAnswer,
+};
 use crate::bus::{AgentReport, BusEvent};
 use crate::id::RecordId;
 use crate::json::Object;
@@ -141,6 +143,10 @@ pub enum Request {
         /// Who requested it.
         by: String,
     },
+    /// Serve the page in the network, for paired devices, unless it is served there already.
+    OpenLan(OpenLan),
+    /// Continue pairing a device.
+    PairDevice(PairDevice),
 }
 
 /// A request for the page.
@@ -164,6 +170,102 @@ pub struct PageLink {
     pub address: String,
     /// For how many seconds the link is valid.
     pub seconds: u64,
+}
+
+/// A request for the page in the network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OpenLan {
+    /// The address of this machine to listen at; the one that leads to the network, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The port; the one of last time, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// Whether a device is to be paired.
+    #[serde(default)]
+    pub pair: bool,
+    /// Who requested it.
+    pub by: String,
+}
+
+/// Where the page is in the network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LanPage {
+    /// Its address.
+    pub address: String,
+    /// The SHA-256 of its certificate, in hexadecimal digits.
+    pub fingerprint: String,
+    /// The pairing that has begun, if one was requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairing: Option<PairingLink>,
+}
+
+/// The link that pairs one device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PairingLink {
+    /// The pairing's id.
+    pub id: String,
+    /// The link. What follows its `#` is secret, and no browser sends it.
+    pub link: String,
+    /// For how many seconds the link is valid.
+    pub seconds: u64,
+}
+
+/// The next step of a pairing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PairDevice {
+    /// The pairing's id.
+    pub id: String,
+    /// What is to be done.
+    pub step: PairingStep,
+    /// Who requested it.
+    pub by: String,
+}
+
+/// A step of a pairing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PairingStep {
+    /// Wait a few seconds for a device.
+    Wait,
+    /// Let the device in, if this is the code that it shows.
+    Confirm {
+        /// The code, as a person has read it from the device.
+        code: String,
+    },
+    /// Refuse the device, and forget the pairing.
+    Cancel,
+}
+
+/// How far a pairing is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PairingState {
+    /// No device has used the link yet.
+    Waiting,
+    /// A device has used it, and waits for a person.
+    Arrived {
+        /// What it calls itself.
+        name: String,
+    },
+    /// The code was not the one that the device shows.
+    WrongCode {
+        /// How many more codes are accepted.
+        left: u8,
+    },
+    /// The device is paired.
+    Paired {
+        /// Its name.
+        name: String,
+    },
+    /// The pairing was cancelled.
+    Cancelled,
 }
 
 /// A claim on a decision.
@@ -244,6 +346,10 @@ pub struct ResolveDecision {
     /// about another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// The signature of the device that answers. Only the daemon's own page has checked one: it is
+    /// ignored in a request from the socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<Box<AnswerSignature>>,
 }
 
 /// A question from a hook process to a person.
@@ -289,6 +395,10 @@ pub enum Response {
     Session(SessionView),
     /// Where the page is.
     Page(PageLink),
+    /// Where the page is in the network.
+    Lan(LanPage),
+    /// How far a pairing is.
+    Pairing(PairingState),
     /// The request was refused.
     Refused(Refusal),
 }

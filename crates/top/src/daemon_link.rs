@@ -155,6 +155,7 @@ impl Connection {
             by,
             again: false,
             digest: None,
+            signature: None,
         };
         match self.client().and_then(|client| client.resolve(resolve)) {
             Ok(resolution) => Ok(format!("{id}: {}", resolution.choice.unwrap_or_default())),

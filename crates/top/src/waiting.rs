@@ -263,6 +263,7 @@ mod tests {
             claimed_by: None,
             again: false,
             follows: None,
+            signature: None,
         }
     }
 

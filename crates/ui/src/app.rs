@@ -1,8 +1,8 @@
 //! What every request needs: the daemon's loop, the folders, who may come in.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use anyhook_daemon::page_server::CoreHandle;
 use anyhook_engine::Places;
@@ -14,9 +14,14 @@ use anyhook_model::daemon::{
 };
 use tokio::sync::watch;
 
+use crate::devices::DeviceStore;
 use crate::error::PageError;
+use crate::pairing::Pairings;
+use crate::refusals::{NextRefusal, RefusalLimit};
 use crate::sessions::Sessions;
+use crate::signed::Nonces;
 use crate::tokens::TokenStore;
+use crate::usage::Usage;
 
 /// The page while it is served.
 #[derive(Debug)]
@@ -31,38 +36,43 @@ pub struct App {
     pub sessions: Mutex<Sessions>,
     /// The programs that may use the API.
     pub tokens: TokenStore,
-    /// The host and port that requests must name.
-    pub authority: String,
+    /// The devices that may use the page from the network.
+    pub devices: DeviceStore,
+    /// The device that is being paired.
+    pub pairings: Pairings,
+    /// The words that devices sign with their requests.
+    pub nonces: Mutex<Nonces>,
+    /// How many refusals of paired devices were journaled.
+    pub refusals: RefusalLimit,
+    /// How many refusals of others were: they must not use up what devices have.
+    pub strangers: RefusalLimit,
     /// When the page was last used.
-    pub used: Mutex<Instant>,
-    /// Held by every stream of events.
-    pub streams: Arc<()>,
+    pub used: Usage,
+    /// When a device last used it.
+    pub devices_used: Usage,
     /// `true` as soon as the page is closed: streams end then.
     pub closing: watch::Receiver<bool>,
 }
 
 impl App {
-    /// Notes that someone uses the page.
-    pub fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
-
-    /// Returns for how long nobody has used the page.
-    pub fn idle(&self) -> Duration {
-        if Arc::strong_count(&self.streams) > 1 {
-            return Duration::ZERO;
-        }
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
-    }
-
     /// Returns the sessions.
     pub fn sessions(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns where pages come from: what browsers call the origin.
-    pub fn origin(&self) -> String {
-        format!("http://{}", self.authority)
+    /// Returns the words that devices sign.
+    pub fn nonces(&self) -> MutexGuard<'_, Nonces> {
+        self.nonces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Journals that a request from the network was refused, unless there are too many.
+    pub fn journal_refusal(&self, about: String, why: &str, limit: &RefusalLimit) {
+        let why = match limit.next(Instant::now()) {
+            NextRefusal::Journaled => why.to_owned(),
+            NextRefusal::Last => format!("{why} (more refusals are not journaled for a while)"),
+            NextRefusal::Dropped => return,
+        };
+        self.core.device_refused(about, why);
     }
 
     /// Returns the journal.

@@ -14,6 +14,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");
+const DEVICE_SCRIPT: &str = include_str!("assets/device.js");
 const ICON: &str = include_str!("assets/icon.svg");
 
 /// Returns the routes of the files.
@@ -21,6 +22,10 @@ pub fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/assets/page.css", get(|| async { file("text/css; charset=utf-8", STYLE) }))
         .route("/assets/page.js", get(|| async { file("text/javascript; charset=utf-8", SCRIPT) }))
+        .route(
+            "/assets/device.js",
+            get(|| async { file("text/javascript; charset=utf-8", DEVICE_SCRIPT) }),
+        )
         .route("/assets/icon.svg", get(|| async { file("image/svg+xml", ICON) }))
 }
 

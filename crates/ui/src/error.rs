@@ -96,8 +96,10 @@ impl From<Refusal> for PageError {
 
 impl IntoResponse for PageError {
     fn into_response(self) -> Response {
-        let Self { status, code, message, hint } = self;
+        let Self { status, code, message, hint } = self.clone();
         let error = ErrorText { code: code.to_owned(), message, hint };
-        (status, Json(ErrorBody { error })).into_response()
+        let mut response = (status, Json(ErrorBody { error })).into_response();
+        response.extensions_mut().insert(self);
+        response
     }
 }

@@ -1,9 +1,9 @@
 //! The page of anyhook in the browser, and the HTTP API that it and other programs use.
 //!
 //! ```text
-//!  browser ──▶ guard ──▶ views ──┐
-//!                                ├──▶ app ──▶ CoreHandle ──▶ the daemon's loop
-//!  program ──▶ guard ──▶ api ────┘     └────▶ journal, hooks: read from the disk
+//!  browser ─────────────▶ guard ──▶ views ──┐
+//!  phone ──▶ lan (TLS) ──▶  │               ├──▶ app ──▶ CoreHandle ──▶ the daemon's loop
+//!  program ───────────────▶ └─────▶ api ────┘     └────▶ journal, hooks: read from the disk
 //! ```
 //!
 //! The daemon starts it when a person asks for it, in a thread of its own: whatever the page does,
@@ -11,17 +11,28 @@
 //! the parts that have changed. Nothing is loaded from elsewhere.
 
 mod address;
+mod answered;
 pub mod api;
 mod app;
 mod assets;
+mod certificate;
+pub mod devices;
 mod error;
+pub mod fingerprint;
 mod guard;
+mod lan;
+mod listener;
 mod live;
+mod pairing;
+mod refusals;
 mod screen;
 mod secret;
 mod server;
 mod sessions;
+mod signed;
 pub mod tokens;
+mod usage;
 mod views;
 
+pub use lan::LanOptions;
 pub use server::{Page, PageOptions};

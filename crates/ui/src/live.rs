@@ -8,17 +8,23 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use anyhook_daemon::page_server::PublishedEvent;
+use axum::Extension;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_core::Stream;
 use tokio::sync::{mpsc, watch};
+use tokio::time::Interval;
 
 use crate::app::App;
+use crate::devices::DeviceStore;
 use crate::error::PageError;
+use crate::guard::Caller;
 
 /// How often a stream on which nothing happens says that it is alive.
 const ALIVE: Duration = Duration::from_secs(15);
+/// How often it is looked whether a device that follows is still paired.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The events of the daemon as a stream that ends with the page.
 pub struct EventStream<F> {
@@ -26,8 +32,33 @@ pub struct EventStream<F> {
     closing: Pin<Box<dyn Future<Output = ()> + Send>>,
     first: Option<Event>,
     make: F,
+    /// Whether whoever follows may still do so; looked at from time to time.
+    admission: Option<Admission>,
     /// While it is there, the page is in use.
     _use: Arc<()>,
+}
+
+/// A device that follows, as long as it is paired.
+struct Admission {
+    devices: DeviceStore,
+    device: String,
+    looks: Interval,
+    /// While it is there, a device uses the page.
+    _use: Arc<()>,
+}
+
+impl Admission {
+    fn is_over(&mut self, context: &mut Context<'_>) -> bool {
+        let mut is_time = false;
+        while self.looks.poll_tick(context).is_ready() {
+            is_time = true;
+        }
+        is_time && self.is_revoked()
+    }
+
+    fn is_revoked(&self) -> bool {
+        !self.devices.has(&self.device)
+    }
 }
 
 impl<F> EventStream<F> {
@@ -40,7 +71,19 @@ impl<F> EventStream<F> {
         make: F,
     ) -> Self {
         let closing = Box::pin(closed(app.closing.clone()));
-        Self { told, closing, first, make, _use: Arc::clone(&app.streams) }
+        Self { told, closing, first, make, admission: None, _use: app.used.hold() }
+    }
+
+    /// Ends the stream as soon as a device that follows is removed.
+    #[must_use]
+    pub fn while_admitted(mut self, app: &App, caller: &Caller) -> Self {
+        self.admission = caller.device().map(|device| Admission {
+            devices: app.devices.clone(),
+            device: device.id.clone(),
+            looks: tokio::time::interval(LOOK_EVERY),
+            _use: app.devices_used.hold(),
+        });
+        self
     }
 }
 
@@ -65,10 +108,16 @@ impl<F: FnMut(Vec<PublishedEvent>) -> Event + Unpin> Stream for EventStream<F> {
         if self.closing.as_mut().poll(context).is_ready() {
             return Poll::Ready(None);
         }
+        if self.admission.as_mut().is_some_and(|admission| admission.is_over(context)) {
+            return Poll::Ready(None);
+        }
         let mut told = Vec::new();
         match self.told.poll_recv_many(context, &mut told, 256) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(0) => Poll::Ready(None),
+            Poll::Ready(_) if self.admission.as_ref().is_some_and(Admission::is_revoked) => {
+                Poll::Ready(None)
+            }
             Poll::Ready(_) => Poll::Ready(Some(Ok((self.make)(told)))),
         }
     }
@@ -83,7 +132,10 @@ where
 }
 
 /// What the page follows: which parts have changed.
-pub async fn changes(State(app): State<Arc<App>>) -> Result<impl IntoResponse, PageError> {
+pub async fn changes(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<impl IntoResponse, PageError> {
     // First follow, then look: nothing that happens in between is missed.
     let told = app.core.follow(None).await;
     let status = app.status().await?;
@@ -91,7 +143,7 @@ pub async fn changes(State(app): State<Arc<App>>) -> Result<impl IntoResponse, P
     let stream = EventStream::new(&app, told, Some(first), |told: Vec<PublishedEvent>| {
         Event::default().event("change").data(topics(&told).join(" "))
     });
-    Ok(alive(stream))
+    Ok(alive(stream.while_admitted(&app, &caller)))
 }
 
 /// Returns which parts of the page events are about.

@@ -25,6 +25,11 @@ impl Secret {
         Self(text.to_owned())
     }
 
+    /// Returns a shorter one: half its length, still beyond guessing.
+    pub fn short(&self) -> String {
+        self.0.chars().take(LENGTH).collect()
+    }
+
     /// Returns the word.
     pub fn text(&self) -> &str {
         &self.0
@@ -66,7 +71,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// Reads hexadecimal digits.
-fn bytes(text: &str) -> Option<Vec<u8>> {
+pub fn bytes(text: &str) -> Option<Vec<u8>> {
     let is_hexadecimal =
         text.len().is_multiple_of(2) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let pair = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();

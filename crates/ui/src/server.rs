@@ -11,22 +11,34 @@ use std::time::{Duration, Instant};
 
 use anyhook_daemon::page_server::{CoreHandle, Later, PageServer};
 use anyhook_engine::Places;
-use anyhook_model::daemon::{OpenPage, PageLink, Refusal, RefusalCode};
+use anyhook_model::daemon::{
+    LanPage, OpenLan, OpenPage, PageLink, PairDevice, PairingState, PairingStep, Refusal,
+    RefusalCode,
+};
 use axum::Router;
 use axum::middleware;
 use axum::routing::get;
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Handle};
 use tokio::sync::watch;
 
 use crate::app::{self, App};
+use crate::devices::DeviceStore;
+use crate::guard::Gate;
+use crate::lan::{Lan, LanError, LanOptions};
+use crate::listener::{Listener, Reach};
+use crate::pairing::Pairings;
+use crate::refusals::RefusalLimit;
 use crate::sessions::{LINK_LIFE, Sessions};
 use crate::tokens::TokenStore;
+use crate::usage::Usage;
 use crate::{address, api, assets, guard, live, views};
 
 /// The files that are read at the same time; each takes a thread.
 const READERS: usize = 2;
 /// A page that was only asked for is closed when nobody has used it for this long.
 const UNUSED: Duration = Duration::from_secs(60 * 60);
+/// How long a terminal waits for one answer about a pairing; then it asks again.
+const PAIRING_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the page is served with.
 #[derive(Clone, Debug)]
@@ -37,6 +49,8 @@ pub struct PageOptions {
     pub is_enabled: bool,
     /// The port; any if 0.
     pub port: u16,
+    /// How it is served in the network.
+    pub lan: LanOptions,
 }
 
 /// The page. It is not served until someone asks for it.
@@ -52,6 +66,8 @@ struct Served {
     address: SocketAddr,
     close: watch::Sender<bool>,
     thread: JoinHandle<()>,
+    runtime: Handle,
+    lan: Option<Lan>,
 }
 
 impl Page {
@@ -67,10 +83,7 @@ impl Page {
     /// Serves the page, unless it is served already, and makes a link.
     fn link(&self, request: &OpenPage) -> Result<PageLink, Refusal> {
         let mut served = self.served();
-        if served.as_ref().is_none_or(|served| served.thread.is_finished()) {
-            *served = Some(self.serve().map_err(|error| no_page(&error.to_string()))?);
-        }
-        let Some(served) = &*served else { return Err(no_page("it has ended")) };
+        let served = self.begun(&mut served)?;
         let link = served.app.sessions().new_link(&request.by);
         let link = link.map_err(|error| no_page(&error.to_string()))?;
         let address = format!("http://{}/", served.address);
@@ -78,6 +91,59 @@ impl Page {
         let to = path.map(|path| format!("&to={path}")).unwrap_or_default();
         let link = format!("{address}enter?code={}{to}", link.text());
         Ok(PageLink { link, address, seconds: LINK_LIFE.as_secs() })
+    }
+
+    /// Serves the page, unless it is served already.
+    fn begun<'served>(
+        &self,
+        served: &'served mut Option<Served>,
+    ) -> Result<&'served mut Served, Refusal> {
+        if served.as_ref().is_none_or(|served| served.thread.is_finished()) {
+            *served = Some(self.serve().map_err(|error| no_page(&error.to_string()))?);
+        }
+        served.as_mut().ok_or_else(|| no_page("it has ended"))
+    }
+
+    /// Serves the page in the network, unless it is served there as wanted; begins a pairing.
+    fn serve_lan(&self, request: &OpenLan) -> Result<LanPage, Refusal> {
+        let address = match &request.address {
+            Some(text) => Some(text.parse().map_err(|_| Refusal {
+                code: RefusalCode::BadRequest,
+                ..no_page("this is not an address")
+            })?),
+            None => self.options.lan.address,
+        };
+        let port = request.port.unwrap_or(self.options.lan.port);
+        let wanted = LanOptions { address, port, ..self.options.lan };
+        let mut served = self.served();
+        let served = self.begun(&mut served)?;
+        served.serve_lan(wanted).map_err(|error| {
+            let hint = error.hint();
+            Refusal { hint, ..no_page(&error.to_string()) }
+        })?;
+        let Some(lan) = &served.lan else { return Err(no_page("it has ended")) };
+        let (address, fingerprint) = (format!("https://{}/", lan.address), lan.fingerprint());
+        let pairings = &served.app.pairings;
+        let pairing = if request.pair {
+            Some(pairings.begin(&address, &fingerprint, &request.by, Instant::now())?)
+        } else {
+            None
+        };
+        Ok(LanPage { address, fingerprint, pairing })
+    }
+
+    /// Continues a pairing.
+    async fn continue_pairing(&self, request: PairDevice) -> Result<PairingState, Refusal> {
+        let app = self.served().as_ref().map(|served| Arc::clone(&served.app));
+        let app = app.ok_or_else(|| no_page("it is not served"))?;
+        let PairDevice { id, step, by: _ } = request;
+        Ok(match step {
+            PairingStep::Wait => app.pairings.wait(&id, PAIRING_PATIENCE).await?,
+            PairingStep::Confirm { code } => {
+                app.pairings.confirm(&id, &code, &app.devices, Instant::now())?
+            }
+            PairingStep::Cancel => app.pairings.cancel(&id)?,
+        })
     }
 
     fn serve(&self) -> io::Result<Served> {
@@ -94,10 +160,14 @@ impl Page {
             places,
             sessions: Mutex::new(Sessions::load(folder.join("sessions.json"))),
             tokens: TokenStore::new(folder.join("tokens.json")),
+            devices: DeviceStore::new(folder.join("devices.json")),
+            pairings: Pairings::default(),
+            nonces: Mutex::default(),
+            refusals: RefusalLimit::default(),
+            strangers: RefusalLimit::default(),
             state,
-            authority: address.to_string(),
-            used: Mutex::new(Instant::now()),
-            streams: Arc::new(()),
+            used: Usage::default(),
+            devices_used: Usage::default(),
             closing,
         });
         let is_kept = self.options.is_enabled;
@@ -107,8 +177,10 @@ impl Page {
             .max_blocking_threads(READERS)
             .thread_name("page-reader")
             .build()?;
+        let handle = runtime.handle().clone();
+        let local = Listener { reach: Reach::ThisMachine, authority: address.to_string() };
         let thread = std::thread::Builder::new().name("page".to_owned()).spawn(move || {
-            let listens = runtime.block_on(run(listener, running, is_kept));
+            let listens = runtime.block_on(run(listener, local, running, is_kept));
             if let Err(error) = listens {
                 tracing::warn!("the page has ended: {error}");
             }
@@ -116,43 +188,71 @@ impl Page {
             runtime.shutdown_background();
         })?;
         tracing::info!("the page is at http://{address}/");
-        Ok(Served { app, address, close, thread })
+        let mut served = Served { app, address, close, thread, runtime: handle, lan: None };
+        if self.options.lan.is_enabled
+            && let Err(error) = served.serve_lan(self.options.lan)
+        {
+            tracing::warn!("the page is not served in the network: {error}");
+        }
+        Ok(served)
     }
 
     fn end(&self) {
         let Some(served) = self.served().take() else { return };
         served.app.sessions().clear();
+        served.app.pairings.clear();
+        if let Some(lan) = &served.lan {
+            lan.end();
+        }
         let _ = served.close.send(true);
         // The address must be free when this returns.
         let _ = served.thread.join();
     }
 }
 
+impl Served {
+    /// Serves the page in the network, unless it is served there as wanted.
+    fn serve_lan(&mut self, wanted: LanOptions) -> Result<(), LanError> {
+        if self.lan.as_ref().is_some_and(|lan| lan.serves(wanted)) {
+            return Ok(());
+        }
+        if let Some(before) = self.lan.take() {
+            before.end();
+        }
+        let (app, folder) = (Arc::clone(&self.app), app::folder(&self.app.state));
+        let routes = |listener| router(app, listener);
+        self.lan = Some(Lan::serve(wanted, &folder, &self.app, &self.runtime, routes)?);
+        Ok(())
+    }
+}
+
 /// Serves until the daemon stops, or the page is closed or unused.
-async fn run(listener: TcpListener, app: Arc<App>, is_kept: bool) -> io::Result<()> {
+async fn run(
+    listener: TcpListener,
+    local: Listener,
+    app: Arc<App>,
+    is_kept: bool,
+) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut closing = app.closing.clone();
     tokio::select! {
-        ended = axum::serve(listener, router(Arc::clone(&app))) => ended,
+        ended = axum::serve(listener, router(Arc::clone(&app), local)) => ended,
         () = app.core.stopped() => Ok(()),
         _ = closing.wait_for(|closing| *closing) => Ok(()),
-        () = unused(&app), if !is_kept => Ok(()),
+        () = app.used.unused_for(UNUSED), if !is_kept => Ok(()),
     }
 }
 
-/// Completes when nobody has used the page for long.
-async fn unused(app: &App) {
-    while app.idle() < UNUSED {
-        tokio::time::sleep(UNUSED.saturating_sub(app.idle()).max(Duration::from_secs(1))).await;
-    }
-}
-
-fn router(app: Arc<App>) -> Router {
-    let pages = views::routes().route("/live", get(live::changes)).merge(assets::routes());
+fn router(app: Arc<App>, listener: Listener) -> Router {
+    let pages = views::routes()
+        .merge(views::ways_in(&listener))
+        .route("/live", get(live::changes))
+        .merge(assets::routes());
+    let gate = Gate { app: Arc::clone(&app), listener };
     pages
         .nest("/api/v1", api::router())
         .fallback(views::nothing_here)
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::check))
+        .layer(middleware::from_fn_with_state(gate, guard::check))
         .with_state(app)
 }
 
@@ -189,6 +289,14 @@ impl PageServer for Page {
 
     fn open(&self, request: OpenPage) -> Later<'_, Result<PageLink, Refusal>> {
         Box::pin(async move { self.link(&request) })
+    }
+
+    fn open_lan(&self, request: OpenLan) -> Later<'_, Result<LanPage, Refusal>> {
+        Box::pin(async move { self.serve_lan(&request) })
+    }
+
+    fn pair(&self, request: PairDevice) -> Later<'_, Result<PairingState, Refusal>> {
+        Box::pin(self.continue_pairing(request))
     }
 
     fn close(&self) -> Later<'_, ()> {

@@ -264,6 +264,7 @@ mod tests {
             claimed_by: None,
             again: false,
             follows: None,
+            signature: None,
         };
         gate.answer(&resolution).map_err(|error| error.to_string())
     }

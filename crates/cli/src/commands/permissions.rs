@@ -73,6 +73,8 @@ pub const RULES: &[(&str, Rule)] = &[
     ("top", Rule::Anyone),
     // Whoever has the link answers decisions.
     ("ui", Rule::Itself),
+    ("ui device list", Rule::Anyone),
+    ("ui device remove", Rule::Person),
     ("ui token add", Rule::Person),
     ("ui token list", Rule::Anyone),
     ("ui token remove", Rule::Person),

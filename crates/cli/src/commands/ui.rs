@@ -1,5 +1,10 @@
 //! `anyhook ui`: opens the page in the browser, and manages the tokens of its API.
 
+mod device;
+mod lan;
+mod qr_code;
+
+use std::net::IpAddr;
 use std::process::{Command, Stdio};
 
 use anyhook_engine::now;
@@ -18,13 +23,14 @@ use crate::ui::{Cell, Out, Tone, format};
 
 /// Open the page in the browser: agents, and what waits for your answer
 ///
-/// The daemon serves it on this machine alone. The link opens the page in one browser, once; that
-/// browser may then use it until nobody has for a week.
+/// The daemon serves it on this machine alone; `--lan` lets a paired phone in, too. The link opens
+/// the page in one browser, once; that browser may then use it until nobody has for a week.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Example: anyhook ui\n         anyhook ui --no-open\n         anyhook ui token add my-script"
+    after_help = "Example: anyhook ui\n         anyhook ui --no-open\n         anyhook ui --lan\n         anyhook ui token add my-script"
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct UiArgs {
     #[command(subcommand)]
     command: Option<UiCommand>,
@@ -34,7 +40,17 @@ pub struct UiArgs {
     /// Stop serving the page; every browser has to be let in again
     #[arg(long, conflicts_with = "no_open")]
     stop: bool,
-    /// Print as JSON; opens no browser
+    /// Serve the page in the local network, encrypted, and pair a phone with it
+    #[arg(long, conflicts_with_all = ["no_open", "stop"])]
+    lan: bool,
+    /// The address of this machine to serve it at; the private one that leads to the network, if
+    /// absent
+    #[arg(long, requires = "lan", value_name = "IP")]
+    address: Option<IpAddr>,
+    /// The port; that of last time, if absent
+    #[arg(long, requires = "lan", value_name = "N")]
+    port: Option<u16>,
+    /// Print as JSON; opens no browser and pairs no device
     #[arg(long)]
     json: bool,
 }
@@ -46,13 +62,18 @@ enum UiCommand {
         #[command(subcommand)]
         command: TokenCommand,
     },
+    /// Manage the devices that may use the page from the network
+    Device {
+        #[command(subcommand)]
+        command: device::DeviceCommand,
+    },
 }
 
 #[derive(Subcommand)]
 enum TokenCommand {
     /// Make a token for reading, and print it; it is not shown again
     #[command(
-        after_help = "Example: anyhook ui token add dashboard\n         anyhook ui token add phone --answer"
+        after_help = "Example: anyhook ui token add dashboard\n         anyhook ui token add my-bot --answer"
     )]
     Add {
         /// Its name
@@ -79,6 +100,10 @@ enum TokenCommand {
 pub fn run(arguments: &UiArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     match &arguments.command {
         Some(UiCommand::Token { command }) => token(command, environment, out),
+        Some(UiCommand::Device { command }) => device::run(command, environment, out),
+        None if arguments.lan => {
+            by_a_person("ui --lan", environment, || lan::serve(arguments, environment, out))
+        }
         None if arguments.stop => by_a_person("ui --stop", environment, || {
             if let Some(mut client) = connect_if_it_runs(environment)? {
                 client.request(&Request::ClosePage { by: user_name() })?;
@@ -130,12 +155,12 @@ fn token(command: &TokenCommand, environment: &Environment, out: &mut Out) -> Co
     let state = state.ok_or_else(|| CommandError::problem("no state folder").hint("set HOME"))?;
     let store = TokenStore::new(StateDir::new(state).ui().join("tokens.json"));
     match command {
-        TokenCommand::Add { name, answer } => by_a_person("ui token add", environment, || {
+        TokenCommand::Add { name, answer } => {
             let scope = if *answer { Scope::Answer } else { Scope::Read };
             let secret = store.add(name, scope, now())?;
             out.text(&secret)?;
             Ok(exit_code::OK)
-        }),
+        }
         TokenCommand::List { json } => {
             let tokens = store.list()?;
             if *json {
@@ -155,11 +180,11 @@ fn token(command: &TokenCommand, environment: &Environment, out: &mut Out) -> Co
             }
             Ok(exit_code::OK)
         }
-        TokenCommand::Remove { name } => by_a_person("ui token remove", environment, || {
+        TokenCommand::Remove { name } => {
             store.remove(name)?;
             out.line(&[(Tone::Strong, name), (Tone::Plain, ": removed")])?;
             Ok(exit_code::OK)
-        }),
+        }
     }
 }
 

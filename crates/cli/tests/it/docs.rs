@@ -35,9 +35,10 @@ use serde_json::Value;
 use crate::environment;
 
 /// Blocks marked `sh no-run`: the page and the block's first line.
-const NOT_RUN: [(&str, &str); 13] = [
+const NOT_RUN: [(&str, &str); 14] = [
     ("README.md", "cargo run --release -- demo"),
     ("README.md", "cargo xtask install"),
+    ("docs/guide/answer-from-your-phone.md", "anyhook ui --lan"),
     (
         "docs/guide/connect-an-agent.md",
         "MODEL_URL=http://127.0.0.1:8080/v1 python3 examples/agent/agent.py \"make the tests pass\"",
@@ -877,6 +878,8 @@ fn the_reference_of_the_daemon_is_complete() {
         "send",
         "thaw",
         "kill",
+        "open_lan",
+        "pair_device",
     ] {
         assert!(request.contains(&format!("\"{what}\"")) && headings.contains(what), "{what}");
     }

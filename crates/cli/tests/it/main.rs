@@ -49,6 +49,7 @@ mod mcp;
 mod namespace;
 mod notice;
 mod packs;
+mod phone;
 mod pipelines;
 mod reference;
 mod session;

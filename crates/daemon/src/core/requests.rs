@@ -65,7 +65,9 @@ impl Core {
             Request::Stop
             | Request::Follow { .. }
             | Request::OpenPage(_)
-            | Request::ClosePage { .. } => Response::Done,
+            | Request::ClosePage { .. }
+            | Request::OpenLan(_)
+            | Request::PairDevice(_) => Response::Done,
         };
         // A client that has disconnected needs no answer.
         let _ = answer.send(response);
@@ -184,6 +186,7 @@ impl Core {
             Request::Thaw { agent, .. } => ("agent thaw", agent.clone()),
             // Whoever has the page can answer.
             Request::OpenPage(_) => ("ui", String::new()),
+            Request::OpenLan(_) | Request::PairDevice(_) => ("ui --lan", String::new()),
             Request::ClosePage { .. } => ("ui --stop", String::new()),
             _ => return None,
         };
@@ -199,7 +202,9 @@ impl Core {
         resolve: ResolveDecision,
         caller: Option<CallerProcess>,
     ) -> Response {
-        let ResolveDecision { id, choice, more, message, by, again, digest } = resolve;
+        let ResolveDecision { id, choice, more, message, by, again, digest, signature } = resolve;
+        // The page has checked it; whoever speaks at the socket has not.
+        let signature = signature.filter(|_| caller.is_none());
         if let Some(seen) = &digest
             && let Ok(held) = self.find_decision(&id)
             && held.inquiry.digest.as_ref() != Some(seen)
@@ -212,7 +217,7 @@ impl Core {
             self.state.inquiries.answer(held.inquiry.id.as_str(), &choice, &more, message, by, now)
         });
         let resolution = match found {
-            Ok(resolution) => Resolution { process: caller, again, ..resolution },
+            Ok(resolution) => Resolution { process: caller, again, signature, ..resolution },
             Err(error) => return refuse(&error),
         };
         if again && let Err(why) = self.may_stand(&resolution) {

@@ -150,8 +150,8 @@ pub async fn resolve(
     let message = message.filter(|message| !message.trim().is_empty());
     // In full: a prefix could mean another one by now.
     let id = decision.inquiry.id.to_string();
-    let by = caller.name();
-    let resolve = ResolveDecision { id, choice, more, message, by, again, digest };
+    let (by, signature) = (caller.name(), caller.signature().cloned().map(Box::new));
+    let resolve = ResolveDecision { id, choice, more, message, by, again, digest, signature };
     match app.ask(Request::Resolve(resolve)).await? {
         Response::Resolved(resolution) => Ok(*resolution),
         _ => Err(PageError::no_answer()),

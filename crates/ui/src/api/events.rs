@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhook_daemon::page_server::PublishedEvent;
+use axum::Extension;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::IntoResponse;
@@ -14,6 +15,7 @@ use super::input::Parameters;
 use super::operation::{Operation, Parameter, Returned, type_name};
 use crate::app::App;
 use crate::error::PageError;
+use crate::guard::Caller;
 use crate::live::{EventStream, alive};
 use crate::tokens::Scope;
 
@@ -42,6 +44,7 @@ struct Followed {
 
 async fn events(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     Parameters(followed): Parameters<Followed>,
 ) -> Result<impl IntoResponse, PageError> {
@@ -54,5 +57,5 @@ async fn events(
         // Objects of JSON are always JSON.
         event.json_data(&all).unwrap_or_default()
     });
-    Ok(alive(stream))
+    Ok(alive(stream.while_admitted(&app, &caller)))
 }

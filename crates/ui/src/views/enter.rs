@@ -10,10 +10,10 @@ use axum::response::{IntoResponse, Redirect, Response};
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::failed;
+use super::{devices, failed};
 use crate::app::App;
 use crate::error::PageError;
-use crate::guard::{COOKIE, Caller};
+use crate::guard::{COOKIE, Caller, DEVICE_COOKIE};
 use crate::secret::Secret;
 use crate::server::is_path;
 
@@ -53,10 +53,21 @@ pub async fn enter(
 
 /// Ends a browser's session.
 pub async fn leave(State(app): State<Arc<App>>, Extension(caller): Extension<Caller>) -> Response {
-    if let Caller::Browser { session, .. } = &caller {
-        app.sessions().leave(session);
-    }
-    let cookie = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    let cookie = match &caller {
+        Caller::Device { device, .. } => {
+            if let Err(error) = devices::leave(&app, device).await {
+                return failed(&error, Some(&caller));
+            }
+            format!("{DEVICE_COOKIE}=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0")
+        }
+        Caller::Browser { session, .. } => {
+            app.sessions().leave(session);
+            format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
+        }
+        Caller::Program { .. } => {
+            format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
+        }
+    };
     let error = PageError::new(StatusCode::OK, "left", "this browser's session has ended");
     let mut page = failed(&error.hint("anyhook ui opens the page again"), None);
     if let Ok(cookie) = cookie.parse() {

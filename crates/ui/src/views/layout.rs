@@ -8,7 +8,8 @@ use crate::assets::VERSION;
 use crate::guard::Caller;
 
 /// The sections of the page: their address, their name, and the changes that concern them.
-const SECTIONS: [(&str, &str); 2] = [("/agents", "Agents"), ("/decisions", "Inbox")];
+const SECTIONS: [(&str, &str); 3] =
+    [("/agents", "Agents"), ("/decisions", "Inbox"), ("/devices", "Devices")];
 
 /// A page: where it is, what it is called, and which changes concern it.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +34,7 @@ pub async fn page(app: &App, caller: &Caller, head: PageHead<'_>, content: &Mark
     html! {
         (DOCTYPE)
         html lang="en" {
-            (document_head(&title, Some(caller)))
+            (document_head(&title, Some(caller), caller.device().is_some()))
             body data-follows=(head.follows) {
                 a.skip href="#main" { "Skip to the content" }
                 header #top {
@@ -53,6 +54,13 @@ pub async fn page(app: &App, caller: &Caller, head: PageHead<'_>, content: &Mark
                 p #stale.notice.warn role="status" hidden {
                     "The daemon does not answer: what you see may be out of date. Trying again …"
                 }
+                @if caller.device().is_some() {
+                    noscript {
+                        p.notice.bad {
+                            "A device signs what it sends. For that, its browser needs JavaScript."
+                        }
+                    }
+                }
                 main #main tabindex="-1" { (content) }
                 (footer())
             }
@@ -62,10 +70,19 @@ pub async fn page(app: &App, caller: &Caller, head: PageHead<'_>, content: &Mark
 
 /// Makes a page without navigation: for what went wrong.
 pub fn bare(title: &str, caller: Option<&Caller>, content: &Markup) -> Markup {
+    bare_with(title, caller, caller.is_some_and(|caller| caller.device().is_some()), content)
+}
+
+/// Makes a page for a device that has not been let in.
+pub fn bare_for_device(title: &str, content: &Markup) -> Markup {
+    bare_with(title, None, true, content)
+}
+
+fn bare_with(title: &str, caller: Option<&Caller>, is_device: bool, content: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (document_head(&format!("{title} · anyhook"), caller))
+            (document_head(&format!("{title} · anyhook"), caller, is_device))
             body {
                 header #top {
                     a.brand href="/agents" { img src={"/assets/icon.svg?" (VERSION)} alt="" width="24" height="24"; "anyhook" }
@@ -82,7 +99,7 @@ pub fn bare(title: &str, caller: Option<&Caller>, content: &Markup) -> Markup {
     }
 }
 
-fn document_head(title: &str, caller: Option<&Caller>) -> Markup {
+fn document_head(title: &str, caller: Option<&Caller>, is_device: bool) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -93,6 +110,7 @@ fn document_head(title: &str, caller: Option<&Caller>) -> Markup {
             link rel="icon" type="image/svg+xml" href={"/assets/icon.svg?" (VERSION)};
             link rel="stylesheet" href={"/assets/page.css?" (VERSION)};
             script type="module" src={"/assets/page.js?" (VERSION)} {}
+            @if is_device { script type="module" src={"/assets/device.js?" (VERSION)} {} }
         }
     }
 }

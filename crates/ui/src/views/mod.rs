@@ -3,6 +3,7 @@
 mod agents;
 mod call;
 mod decisions;
+mod devices;
 mod enter;
 mod form;
 mod layout;
@@ -20,12 +21,12 @@ use maud::{DOCTYPE, Markup, html};
 use crate::app::App;
 use crate::error::PageError;
 use crate::guard::Caller;
+use crate::listener::{Listener, Reach};
 
 /// Returns the routes of the pages.
 pub fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/", get(|| async { Redirect::to("/agents") }))
-        .route("/enter", get(enter::enter))
         .route("/leave", post(enter::leave))
         .route("/agents", get(agents::list))
         .route("/agents/{id}", get(agents::show))
@@ -35,6 +36,19 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/decisions/{id}/answer", post(decisions::answer))
         .route("/decisions/{id}/claim", post(decisions::claim))
         .route("/decisions/{id}/release", post(decisions::release))
+        .route("/devices", get(devices::list))
+        .route("/devices/{id}/remove", post(devices::remove))
+}
+
+/// Returns how someone gets in at a listener.
+pub fn ways_in(listener: &Listener) -> Router<Arc<App>> {
+    match listener.reach {
+        Reach::ThisMachine => Router::new().route("/enter", get(enter::enter)),
+        Reach::Network => Router::new()
+            .route("/pair", get(devices::pair).post(devices::arrive))
+            .route("/pair/finish", post(devices::finish))
+            .route("/device/nonce", get(devices::nonce)),
+    }
 }
 
 /// There is no such page.
@@ -65,7 +79,9 @@ pub fn failed(error: &PageError, caller: Option<&Caller>) -> Response {
         Some(caller) => layout::bare("Not done", Some(caller), &content),
         None => layout::bare("Not let in", None, &content),
     };
-    (error.status, page).into_response()
+    let mut response = (error.status, page).into_response();
+    response.extensions_mut().insert(error.clone());
+    response
 }
 
 fn headline(status: StatusCode) -> &'static str {

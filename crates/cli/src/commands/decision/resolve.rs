@@ -58,7 +58,8 @@ pub fn run(arguments: ResolveArgs, environment: &Environment, out: &mut Out) -> 
     }
     let ResolveArgs { id, choice, more, message, again, json, .. } = arguments;
     let choice = choice.unwrap_or_default();
-    let resolve = ResolveDecision { id, choice, more, message, by, again, digest: None };
+    let resolve =
+        ResolveDecision { id, choice, more, message, by, again, digest: None, signature: None };
     let resolution = connect(environment)?.resolve(resolve)?;
     if json {
         out.json(&resolution)?;
@@ -161,6 +162,7 @@ fn answer(
             by: by.to_owned(),
             again: false,
             digest: decision.inquiry.digest.clone(),
+            signature: None,
         };
         match client.resolve(resolve) {
             Ok(resolution) => {

@@ -109,6 +109,7 @@ fn unanswered_dialog() -> World {
         claimed_by: None,
         again: false,
         follows: None,
+        signature: None,
     };
     world.hear(BusEvent::DecisionResolved(expired));
     assert_ne!(world.question().id, asked);
