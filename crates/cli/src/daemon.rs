@@ -145,6 +145,8 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         .collect();
     let logs = environment::log_homes(&places);
     let started_by = started_by(arguments);
+    #[cfg(feature = "workflow")]
+    anyhook_ui::use_method(crate::workflow::method());
     let options = PageOptions { places: places.clone(), is_enabled: false, port: 0 };
     let page: Arc<dyn PageServer> = Arc::new(Page::new(options));
     match (Daemon { logs, places, binary, started_by, variables, page: Some(page) }).run() {

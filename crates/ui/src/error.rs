@@ -69,6 +69,11 @@ impl PageError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "unreadable", error.to_string())
     }
 
+    /// The journal cannot be counted.
+    pub fn of_stats(error: &anyhook_stats::StatsError) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "unreadable", error.to_string())
+    }
+
     /// The daemon said something else.
     pub fn no_answer() -> Self {
         let message = "the daemon did not answer this request";

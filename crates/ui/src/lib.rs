@@ -16,12 +16,19 @@ mod app;
 mod assets;
 mod error;
 mod guard;
+mod hooks;
+mod journal;
 mod live;
 mod screen;
 mod secret;
 mod server;
 mod sessions;
+mod stats;
+mod time_box;
 pub mod tokens;
 mod views;
+mod workflows;
 
 pub use server::{Page, PageOptions};
+#[cfg(feature = "workflow")]
+pub use workflows::use_method;

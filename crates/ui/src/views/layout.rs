@@ -8,7 +8,16 @@ use crate::assets::VERSION;
 use crate::guard::Caller;
 
 /// The sections of the page: their address, their name, and the changes that concern them.
-const SECTIONS: [(&str, &str); 2] = [("/agents", "Agents"), ("/decisions", "Inbox")];
+const SECTIONS: &[(&str, &str)] = &[
+    ("/agents", "Agents"),
+    ("/decisions", "Inbox"),
+    ("/journal", "Journal"),
+    ("/hooks", "Hooks"),
+    ("/pipelines", "Pipelines"),
+    #[cfg(feature = "workflow")]
+    ("/workflows", "Workflows"),
+    ("/stats", "Statistics"),
+];
 
 /// A page: where it is, what it is called, and which changes concern it.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +48,7 @@ pub async fn page(app: &App, caller: &Caller, head: PageHead<'_>, content: &Mark
                 header #top {
                     a.brand href="/agents" { img src={"/assets/icon.svg?" (VERSION)} alt="" width="24" height="24"; "anyhook" }
                     nav #nav aria-label="Sections" {
-                        @for (address, name) in SECTIONS {
+                        @for (address, name) in SECTIONS.iter().copied() {
                             a href=(address) aria-current=[(address == head.section).then_some("page")] {
                                 (name)
                                 @if address == "/decisions" && waiting > 0 {

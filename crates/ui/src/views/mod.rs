@@ -5,8 +5,16 @@ mod call;
 mod decisions;
 mod enter;
 mod form;
+mod hooks;
+mod journal;
 mod layout;
 mod parts;
+mod pipelines;
+mod plot;
+mod record;
+mod stats;
+#[cfg(feature = "workflow")]
+mod workflows;
 
 use std::sync::Arc;
 
@@ -23,7 +31,7 @@ use crate::guard::Caller;
 
 /// Returns the routes of the pages.
 pub fn routes() -> Router<Arc<App>> {
-    Router::new()
+    let routes = Router::new()
         .route("/", get(|| async { Redirect::to("/agents") }))
         .route("/enter", get(enter::enter))
         .route("/leave", post(enter::leave))
@@ -35,6 +43,18 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/decisions/{id}/answer", post(decisions::answer))
         .route("/decisions/{id}/claim", post(decisions::claim))
         .route("/decisions/{id}/release", post(decisions::release))
+        .route("/standing/{id}/revoke", post(decisions::revoke))
+        .route("/journal", get(journal::list))
+        .route("/journal/{id}", get(record::show))
+        .route("/hooks", get(hooks::list))
+        .route("/pipelines", get(pipelines::list))
+        .route("/pipelines/{id}", get(pipelines::show))
+        .route("/stats", get(stats::show));
+    #[cfg(feature = "workflow")]
+    let routes = routes
+        .route("/workflows", get(workflows::list))
+        .route("/workflows/{id}", get(workflows::show));
+    routes
 }
 
 /// There is no such page.
