@@ -427,7 +427,11 @@ const TABLE_HEAD: &str = "| file | title | what it describes |\n|---|---|---|\n"
 fn schema_rows(folder: &Path, home: &str) -> Result<Vec<String>> {
     let mut rows = Vec::new();
     let mut files = files_below(folder)?;
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    files.retain(|file| {
+        // The tools of `anyhook mcp` have schemas and are none.
+        file.extension().is_some_and(|extension| extension == "json")
+            && !file.ends_with("mcp-tools.json")
+    });
     if files.is_empty() {
         bail!("there is no schema in {}", folder.display());
     }

@@ -65,6 +65,21 @@ pub fn connect_if_it_runs(environment: &Environment) -> Result<Option<Client>, C
     }
 }
 
+/// Sends a request that changes nothing, if the daemon runs. It is not started: whoever stopped it
+/// may have had a reason.
+pub fn ask_if_it_runs(
+    environment: &Environment,
+    request: &Request,
+) -> Result<Response, CommandError> {
+    let Some(mut client) = connect_if_it_runs(environment)? else {
+        let since = downtime::down_since(environment);
+        let since = since.map(|since| format!(": {since}")).unwrap_or_default();
+        return Err(CommandError::problem(format!("the daemon is not running{since}"))
+            .hint("anyhook daemon start"));
+    };
+    Ok(client.request(request)?)
+}
+
 /// Queries the daemon's status.
 pub fn status(client: &mut Client) -> Result<DaemonStatus, CommandError> {
     match client.request(&Request::Status)? {

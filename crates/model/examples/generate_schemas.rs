@@ -1,4 +1,4 @@
-//! Writes every JSON Schema into the folder named on the command line (`cargo xtask generate`).
+//! Writes every JSON Schema, and the tools of `anyhook mcp`, into the folder named on the command line (`cargo xtask generate`).
 
 use std::path::PathBuf;
 use std::{env, fs, io};
@@ -9,5 +9,5 @@ fn main() -> io::Result<()> {
     for (name, text) in anyhook_model::schema::generate() {
         fs::write(folder.join(format!("{name}.schema.json")), text)?;
     }
-    Ok(())
+    fs::write(folder.join("mcp-tools.json"), anyhook_model::schema::mcp_tools())
 }

@@ -30,6 +30,7 @@ pub mod id_prefix;
 pub mod json;
 pub mod key;
 pub mod kind;
+pub mod mcp;
 pub mod nearest;
 pub mod notice;
 pub mod open_format;

@@ -83,9 +83,13 @@ pub fn find(name: &str) -> Option<&'static Schema> {
 
 #[cfg(feature = "schema")]
 pub use generated::generate;
+#[cfg(feature = "schema")]
+pub use mcp::tools as mcp_tools;
 
 #[cfg(feature = "schema")]
 mod front_matter;
+#[cfg(feature = "schema")]
+mod mcp;
 #[cfg(feature = "schema")]
 mod parts;
 #[cfg(feature = "schema")]

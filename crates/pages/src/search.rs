@@ -172,6 +172,8 @@ pub struct FoundRecords {
     pub records: Vec<Record>,
     /// Where to go on for older ones; `None` if all of the journal was read.
     pub older: Option<JournalPosition>,
+    /// Whether the record was found before which they are, if there is one.
+    pub is_past_start: bool,
     /// Whether the search ended early because it was not wanted any more.
     pub is_cut: bool,
     /// The time of the oldest record that was looked at.
@@ -180,15 +182,30 @@ pub struct FoundRecords {
     pub damaged: usize,
 }
 
-/// Returns up to `most` records that fit, the newest first, of those before a position if it is
-/// given. It ends early once `is_wanted` says so.
+/// Where a search begins.
+#[derive(Clone, Copy, Debug)]
+pub enum SearchStart<'start> {
+    /// At the newest record.
+    Newest,
+    /// Before a position.
+    Before(&'start JournalPosition),
+    /// Before a record.
+    BeforeRecord(&'start RecordId),
+}
+
+/// Returns up to `most` records that fit, the newest first. It ends early once `is_wanted` says so.
 pub fn newest(
     journal: &Journal,
     search: &RecordSearch,
     most: usize,
-    before: Option<&JournalPosition>,
+    start: SearchStart<'_>,
     is_wanted: &dyn Fn() -> bool,
 ) -> io::Result<FoundRecords> {
+    let (before, mut awaited) = match start {
+        SearchStart::Newest => (None, None),
+        SearchStart::Before(position) => (Some(position), None),
+        SearchStart::BeforeRecord(id) => (None, Some(id)),
+    };
     let first = match search.since {
         Some(since) => journal.reader_since(since)?.position().cloned(),
         None => None,
@@ -209,19 +226,26 @@ pub fn newest(
         };
         let ended = journal.read_back(&from, &mut |offset, line| {
             lines += 1;
-            let fits =
-                line.and_then(|line| search.may_take(&line).then(|| line.record()).transpose());
-            match fits {
-                Ok(Some(record)) => {
-                    found.reached = Some(record.at);
-                    if search.takes(&record, journal) {
-                        found.records.push(record);
-                    }
-                }
-                Ok(None) => {}
-                Err(_) => found.damaged += 1,
-            }
             found.is_cut = lines % ASKED_EVERY == 0 && !is_wanted();
+            if let Some(id) = awaited {
+                let is_it = |line: JournalLine<'_>| {
+                    line.contains(id.as_str()) && line.record().is_ok_and(|it| it.id == *id)
+                };
+                awaited = awaited.filter(|_| !line.is_ok_and(is_it));
+            } else {
+                let fits =
+                    line.and_then(|line| search.may_take(&line).then(|| line.record()).transpose());
+                match fits {
+                    Ok(Some(record)) => {
+                        found.reached = Some(record.at);
+                        if search.takes(&record, journal) {
+                            found.records.push(record);
+                        }
+                    }
+                    Ok(None) => {}
+                    Err(_) => found.damaged += 1,
+                }
+            }
             if found.records.len() < most && !found.is_cut {
                 return ControlFlow::Continue(());
             }
@@ -232,6 +256,7 @@ pub fn newest(
             break;
         }
     }
+    found.is_past_start = awaited.is_none();
     Ok(found)
 }
 
@@ -383,7 +408,7 @@ mod tests {
         let mut all: Vec<String> = Vec::new();
         let mut before = None;
         loop {
-            let page = newest(&journal, &search, 7, before.as_ref(), &|| true).unwrap();
+            let page = newest(&journal, &search, 7, start(before.as_ref()), &|| true).unwrap();
             all.extend(ids(&page).into_iter().map(str::to_owned));
             let Some(older) = page.older else { break };
             assert_eq!(position_from(&position_text(&older)), Some(older.clone()));
@@ -394,14 +419,34 @@ mod tests {
         assert_eq!(all, expected);
     }
 
+    fn start(before: Option<&JournalPosition>) -> SearchStart<'_> {
+        before.map_or(SearchStart::Newest, SearchStart::Before)
+    }
+
+    #[test]
+    fn a_search_may_begin_before_a_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = journal(folder.path(), 30);
+        let all = RecordSearch::default();
+        let before = |id: &str| {
+            let id = RecordId::from_text(id);
+            newest(&journal, &all, 3, SearchStart::BeforeRecord(&id), &|| true).unwrap()
+        };
+        assert_eq!(ids(&before("r11")), ["r10", "r9", "r8"]);
+        assert!(before("r11").is_past_start);
+        assert_eq!((ids(&before("r1")).len(), before("r0").is_past_start), (1, true));
+        let unknown = before("r99");
+        assert_eq!((unknown.records.len(), unknown.is_past_start), (0, false));
+    }
+
     #[test]
     fn a_search_that_is_not_wanted_says_where_to_go_on() {
         let folder = tempfile::tempdir().unwrap();
         let journal = journal(folder.path(), 200);
         let search = RecordSearch { text: Some("nowhere".to_owned()), ..RecordSearch::default() };
-        let cut = newest(&journal, &search, 5, None, &|| false).unwrap();
+        let cut = newest(&journal, &search, 5, SearchStart::Newest, &|| false).unwrap();
         assert!(cut.is_cut && cut.older.is_some() && cut.records.is_empty());
-        let rest = newest(&journal, &search, 5, cut.older.as_ref(), &|| true).unwrap();
+        let rest = newest(&journal, &search, 5, start(cut.older.as_ref()), &|| true).unwrap();
         assert!(!rest.is_cut && rest.older.is_none());
     }
 
@@ -410,7 +455,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let journal = journal(folder.path(), 12);
         let found = |search: RecordSearch| {
-            let found = newest(&journal, &search, 100, None, &|| true).unwrap();
+            let found = newest(&journal, &search, 100, SearchStart::Newest, &|| true).unwrap();
             found.records.len()
         };
         let all = RecordSearch::default;

@@ -7,16 +7,23 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
 use anyhook_model::json::to_spaced;
-use anyhook_model::serve::{RejectedLine, RequestId, ServeAnswer};
+use anyhook_model::serve::RequestId;
 use serde::Serialize;
 
-use crate::{ServerEvent, locked};
+use crate::line_server::{ServerEvent, locked};
 
 /// A request in flight. The number distinguishes it from earlier ones with the same id.
 #[derive(Debug)]
 pub struct RequestInFlight {
     id: RequestId,
     number: u64,
+}
+
+impl RequestInFlight {
+    /// Returns the id by which its caller knows it.
+    pub fn id(&self) -> &RequestId {
+        &self.id
+    }
 }
 
 /// Writes answers to standard output.
@@ -58,7 +65,7 @@ impl AnswerWriter {
     }
 
     /// Answers a request, unless it was cancelled.
-    pub fn finish(&self, begun: &RequestInFlight, answer: ServeAnswer) {
+    pub fn finish(&self, begun: &RequestInFlight, answer: &impl Serialize) {
         {
             let mut in_flight = locked(&self.in_flight);
             if in_flight.get(&begun.id) != Some(&begun.number) {
@@ -66,18 +73,17 @@ impl AnswerWriter {
             }
             in_flight.remove(&begun.id);
         }
-        self.write(&ServeAnswer { id: Some(begun.id.clone()), ..answer });
+        self.write(answer);
         self.settle();
     }
 
-    /// Cancels a request: it will not be answered. No effect if it already has been.
-    pub fn cancel(&self, id: &RequestId) {
+    /// Cancels a request: from now on it has no other answer than this one, if there is any. No
+    /// effect if it already has been answered.
+    pub fn cancel(&self, id: &RequestId, answer: Option<&impl Serialize>) {
         if locked(&self.in_flight).remove(id).is_some() {
-            self.write(&ServeAnswer {
-                id: Some(id.clone()),
-                cancelled: true,
-                ..ServeAnswer::default()
-            });
+            if let Some(answer) = answer {
+                self.write(answer);
+            }
             self.settle();
         }
     }
@@ -92,11 +98,6 @@ impl AnswerWriter {
         if self.owed.fetch_sub(1, Ordering::AcqRel) == 1 {
             let _ = self.notify.send(ServerEvent::Answered);
         }
-    }
-
-    /// Answers a line that cannot be used.
-    pub fn refuse(&self, refused: RejectedLine) {
-        self.write(&ServeAnswer::from(refused));
     }
 
     /// Writes one line.
@@ -147,13 +148,16 @@ pub mod tests {
         let id: RequestId = json!("a").try_into().unwrap();
         let first = answers.begin(id.clone()).unwrap();
         assert!(answers.begin(id.clone()).is_none());
-        answers.cancel(&id);
-        answers.cancel(&id);
+        answers.cancel(&id, Some(&"cancelled"));
+        answers.cancel(&id, Some(&"cancelled"));
         assert!(!answers.wants(&first));
         let second = answers.begin(id.clone()).unwrap();
-        answers.finish(&first, ServeAnswer::default());
-        answers.finish(&second, ServeAnswer::default());
-        answers.finish(&second, ServeAnswer::default());
-        assert_eq!(written.lines(), [json!({"id": "a", "cancelled": true}), json!({"id": "a"})]);
+        answers.finish(&first, &"first");
+        answers.finish(&second, &"second");
+        answers.finish(&second, &"second");
+        let third = answers.begin(id.clone()).unwrap();
+        answers.cancel(&id, None::<&()>);
+        answers.finish(&third, &"third");
+        assert_eq!(written.lines(), [json!("cancelled"), json!("second")]);
     }
 }

@@ -2,8 +2,6 @@
 
 use std::io::{BufRead, ErrorKind};
 
-use anyhook_model::serve::LINE_LIMIT;
-
 /// How many bytes are kept of a line that is too long, to identify its request.
 const KEPT: usize = 4096;
 
@@ -22,8 +20,9 @@ pub struct InputLines<R> {
 }
 
 impl<R: BufRead> InputLines<R> {
-    pub fn new(input: R) -> Self {
-        Self { input, limit: LINE_LIMIT }
+    /// Reads lines of at most `limit` bytes.
+    pub fn new(input: R, limit: usize) -> Self {
+        Self { input, limit }
     }
 
     /// Returns the next line; the last one need not have a line break.
@@ -84,7 +83,7 @@ mod tests {
 
     fn lines(text: &str, limit: usize, piece: usize) -> Vec<InputLine> {
         let input = BufReader::with_capacity(piece, text.as_bytes());
-        let mut lines = InputLines { input, limit };
+        let mut lines = InputLines::new(input, limit);
         std::iter::from_fn(|| lines.next()).collect()
     }
 

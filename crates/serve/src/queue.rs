@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use crate::locked;
+use crate::line_server::locked;
 
 /// Jobs that wait, and how much memory they use.
 pub struct Queue<T> {

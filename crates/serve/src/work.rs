@@ -16,12 +16,9 @@ use anyhook_model::serve::{
 use anyhook_model::{Caller, DecodeError, Event, Host, OpenFormat, Reply, ToolCall, Verdict};
 use serde_json::Value;
 
-use crate::answers::RequestInFlight;
-
 /// A request that waits for its turn.
 #[derive(Debug)]
 pub struct RequestJob {
-    pub begun: RequestInFlight,
     pub body: RequestBody,
     pub about: RequestContext,
     pub came: Instant,

@@ -11,7 +11,7 @@ use anyhook_engine::settings::Settings;
 use anyhook_hook::environment::Environment;
 use anyhook_model::report::ListedHook;
 use anyhook_model::report::stats::{HookStats, RunStats, ShadowStats, TimeStats};
-use anyhook_pages::search::{self, RecordSearch};
+use anyhook_pages::search::{self, RecordSearch, SearchStart};
 use anyhook_setup::hooks::{findings, installed};
 use anyhook_setup::proof::standing;
 use anyhook_stats::{Tally, TallyScope, fails_closed, report};
@@ -150,7 +150,8 @@ pub async fn projects(app: &App) -> Result<Vec<String>, PageError> {
 fn recorded_projects(journal: &Journal) -> Vec<String> {
     let time = TimeBox::of(LOOKING);
     let all = RecordSearch::default();
-    let found = search::newest(journal, &all, LAST_RECORDS, None, &|| time.is_open());
+    let found =
+        search::newest(journal, &all, LAST_RECORDS, SearchStart::Newest, &|| time.is_open());
     let records = found.map(|found| found.records).unwrap_or_default();
     records.into_iter().filter_map(|record| record.project_dir).collect()
 }

@@ -6,7 +6,7 @@ use anyhook_engine::journal::JournalPosition;
 use anyhook_model::Record;
 use anyhook_model::daemon::{PublishedEvent, Request, Response};
 use anyhook_pages::record::Trace;
-use anyhook_pages::search::{self, LookUp, RecordSearch, VerdictWord};
+use anyhook_pages::search::{self, LookUp, RecordSearch, SearchStart, VerdictWord};
 use anyhook_terminal::pattern::Pattern;
 use anyhook_terminal::time_arg::TimeArg;
 use jiff::Timestamp;
@@ -203,7 +203,8 @@ pub async fn find(app: &App, query: ReadQuery, most: usize) -> Result<RecordPage
         let time = TimeBox::of(SEARCH);
         let ReadQuery { search, before, .. } = query;
         let most = most.clamp(1, MOST);
-        let found = search::newest(&journal, &search, most, before.as_ref(), &|| time.is_open())
+        let start = before.as_ref().map_or(SearchStart::Newest, SearchStart::Before);
+        let found = search::newest(&journal, &search, most, start, &|| time.is_open())
             .map_err(|error| PageError::unreadable(&error))?;
         Ok(RecordPage {
             records: found.records,

@@ -1,6 +1,6 @@
 //! `anyhook agent`: what every agent does, and the sessions of those that pipelines started.
 
-mod list;
+pub mod list;
 mod session;
 
 use anyhook_flow::names::NamedItem;
@@ -124,10 +124,9 @@ fn show(
     environment: &Environment,
     out: &mut Out,
 ) -> CommandResult {
-    let mut agent = find(agents, id)?.clone();
-    agent.usage = anyhook_daemon::usage::of_agent(&agent);
+    let agent = find(agents, id, environment)?;
     if json {
-        out.json(&AgentView { daemon_down: downtime::news(environment), ..agent.clone() })?;
+        out.json(&agent)?;
         return Ok(exit_code::OK);
     }
     downtime::tell(environment);
@@ -135,13 +134,23 @@ fn show(
     Ok(exit_code::OK)
 }
 
-/// Finds an agent by its id, its name or its session, or by a prefix of any of them.
-fn find<'all>(agents: &'all [AgentView], id: &str) -> Result<&'all AgentView, CommandError> {
-    named(agents, "agent", id, |agent| NamedItem {
+/// Finds an agent by its id, its name or its session, or by a prefix of any of them, with what is
+/// known only of a single one.
+pub fn find(
+    agents: &[AgentView],
+    id: &str,
+    environment: &Environment,
+) -> Result<AgentView, CommandError> {
+    let found = named(agents, "agent", id, |agent| NamedItem {
         id: &agent.id,
         name: agent.name.clone(),
         also: agent.session.as_deref(),
         lives: !agent.full_state().is_over(),
+    })?;
+    Ok(AgentView {
+        usage: anyhook_daemon::usage::of_agent(found),
+        daemon_down: downtime::news(environment),
+        ..found.clone()
     })
 }
 

@@ -1,7 +1,7 @@
 //! `anyhook decision`: what waits for a person, and the person's answer.
 
-mod filter;
-mod list;
+pub mod filter;
+pub mod list;
 mod resolve;
 
 use anyhook_flow::names::NamedItem;

@@ -40,7 +40,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "decision",
         ],
     ),
-    ("Journal", &["log", "stats", "top", "ui", "watch", "verify"]),
+    ("Journal", &["log", "stats", "top", "ui", "watch", "mcp", "verify"]),
     ("Pipelines and workflows", &["pipeline", "runbook", "workflow", "review", "context7"]),
     (
         "Plumbing",

@@ -1,5 +1,6 @@
 //! `anyhook list`: lists the installed hooks, with problems.
 
+use anyhook_engine::discover::InstalledHooks;
 use anyhook_engine::places::find_root;
 use anyhook_engine::settings::Settings;
 use anyhook_hosts::AGENTS;
@@ -26,7 +27,8 @@ pub struct ListArgs {
     json: bool,
 }
 
-pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> CommandResult {
+/// Returns the installed hooks with their problems, and notes about all of them.
+fn look(environment: &Environment) -> (InstalledHooks, Vec<String>) {
     let mut installed = target::installed(environment);
     for standing in &mut installed.hooks {
         let findings = target::findings(&standing.hook, environment);
@@ -43,11 +45,22 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Co
         notes.extend(hooks::too_slow(&standing.hook, &agents));
     }
     notes.extend(hooks::beside(&installed.hooks));
+    (installed, notes)
+}
+
+/// Returns the installed hooks for programs.
+pub fn report(environment: &Environment) -> ListReport {
+    let (installed, notes) = look(environment);
+    ListReport { hooks: installed.hooks.iter().map(hooks::listed).collect(), notes }
+}
+
+pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> CommandResult {
     if arguments.json {
-        let hooks = installed.hooks.iter().map(hooks::listed).collect();
-        out.json(&ListReport { hooks, notes })?;
+        out.json(&report(environment))?;
         return Ok(exit_code::OK);
     }
+    let (installed, notes) = look(environment);
+    let places = &environment.places;
     if installed.hooks.is_empty() {
         out.text("no hooks installed")?;
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "`anyhook new my-hook --trigger before_tool` creates one, `anyhook add PATH` adds an existing one")])?;

@@ -22,6 +22,7 @@ mod learn;
 mod list;
 mod log;
 pub mod manual;
+mod mcp;
 mod new;
 mod packs;
 pub mod permissions;
@@ -134,6 +135,7 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     StatusLine(status_line::StatusLineArgs),
     Log(log::LogArgs),
+    Mcp(mcp::McpArgs),
     Verify(verify::VerifyArgs),
     Stats(stats::StatsArgs),
     Top(top::TopArgs),
@@ -408,6 +410,7 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Comma
         Command::Doctor(arguments) => doctor::run(&arguments, environment, out),
         Command::StatusLine(arguments) => status_line::run(&arguments, environment, out),
         Command::Log(arguments) => log::run(&arguments, environment, out),
+        Command::Mcp(arguments) => mcp::run(&arguments, environment),
         Command::Promote(arguments) => promote::run(&arguments, environment, out),
         Command::Learn(arguments) => learn::run(&arguments, environment, out),
         Command::Replay(arguments) => replay::run(&arguments, environment, out),

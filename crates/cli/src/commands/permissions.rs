@@ -66,6 +66,8 @@ pub const RULES: &[(&str, Rule)] = &[
     ("status-line", Rule::Anyone),
     ("log", Rule::Anyone),
     ("log show", Rule::Anyone),
+    // It only reads, and what it reads anyone may read with the commands around.
+    ("mcp", Rule::Anyone),
     ("verify", Rule::Anyone),
     ("stats", Rule::Anyone),
     ("top", Rule::Anyone),

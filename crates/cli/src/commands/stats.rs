@@ -2,7 +2,9 @@
 //!
 //! What is counted, how, and how a report looks is defined in [`anyhook_stats`].
 
+use anyhook_engine::discover::InstalledHooks;
 use anyhook_model::exit_code;
+use anyhook_model::report::StatsReport;
 use anyhook_stats::{StatsError, Tally, TallyScope, fails_closed, page, prometheus, report};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
@@ -22,36 +24,50 @@ const PERIOD: TimeArg = TimeArg::Ago(SignedDuration::from_hours(7 * 24));
 const SHOWN: usize = 5;
 
 /// Summarize the journal: which hooks ran, blocked, failed or never fired, and how long they took
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(
     after_help = "Example: anyhook stats --since 24h\n         anyhook stats guard-shell\n         anyhook stats --prometheus > anyhook.prom.new && mv anyhook.prom.new anyhook.prom"
 )]
 pub struct StatsArgs {
     /// Show only these hooks, in detail
     #[arg(value_name = "HOOK")]
-    hooks: Vec<String>,
+    pub hooks: Vec<String>,
     /// Records since: how long ago (30m, 2h, 7d) or a time (2026-01-31); default: 7d
     #[arg(long, value_name = "WHEN")]
-    since: Option<TimeArg>,
+    pub since: Option<TimeArg>,
     /// Records before: how long ago, or a time
     #[arg(long, value_name = "WHEN")]
-    until: Option<TimeArg>,
+    pub until: Option<TimeArg>,
     /// Records of this agent
     #[arg(long, value_name = "HOST")]
-    host: Option<String>,
+    pub host: Option<String>,
     /// Show lists in full: what shadow hooks would have blocked, slowest runs, failures
     #[arg(long)]
-    all: bool,
+    pub all: bool,
     /// Print as JSON, times in microseconds
     #[arg(long)]
-    json: bool,
+    pub json: bool,
     /// Print in Prometheus text format; the whole journal unless --since is given, because
     /// counters must not shrink (they do when the journal drops old records)
     #[arg(long, conflicts_with = "json")]
-    prometheus: bool,
+    pub prometheus: bool,
 }
 
-pub fn run(arguments: &StatsArgs, environment: &Environment, out: &mut Out) -> CommandResult {
+/// The journal counted, and the hooks that are installed.
+struct Counted {
+    tally: Tally,
+    installed: InstalledHooks,
+    now: Timestamp,
+}
+
+impl Counted {
+    fn report(&self, arguments: &StatsArgs) -> StatsReport {
+        let wanted = report::HookSelection { installed: &self.installed, hooks: &arguments.hooks };
+        report::make(&self.tally, &wanted, self.now)
+    }
+}
+
+fn count(arguments: &StatsArgs, environment: &Environment) -> Result<Counted, CommandError> {
     let journal = environment.journal().ok_or_else(CommandError::no_journal)?;
     let installed = target::installed(environment);
     let now = Timestamp::now();
@@ -69,18 +85,31 @@ pub fn run(arguments: &StatsArgs, environment: &Environment, out: &mut Out) -> C
     }
     let tally = Tally::read(&journal, scope)?;
     tally.check_names(&arguments.hooks, &installed, &journal)?;
+    Ok(Counted { tally, installed, now })
+}
+
+/// Returns the report for programs.
+pub fn report(
+    arguments: &StatsArgs,
+    environment: &Environment,
+) -> Result<StatsReport, CommandError> {
+    Ok(count(arguments, environment)?.report(arguments))
+}
+
+pub fn run(arguments: &StatsArgs, environment: &Environment, out: &mut Out) -> CommandResult {
+    let counted = count(arguments, environment)?;
+    let tally = &counted.tally;
     if arguments.prometheus {
-        out.text(prometheus::text(&tally, &arguments.hooks).trim_end())?;
+        out.text(prometheus::text(tally, &arguments.hooks).trim_end())?;
         return Ok(exit_code::OK);
     }
-    let wanted = report::HookSelection { installed: &installed, hooks: &arguments.hooks };
-    let report = report::make(&tally, &wanted, now);
+    let report = counted.report(arguments);
     if arguments.json {
         out.json(&report)?;
         return Ok(exit_code::OK);
     }
     if tally.records == 0 {
-        say_nothing_was_found(&tally, out)?;
+        say_nothing_was_found(tally, out)?;
         return Ok(exit_code::OK);
     }
     let mut paper = Page::new(out, terminal_width());

@@ -33,6 +33,7 @@ mod hooks;
 mod human_only;
 mod injection;
 mod interactive_claude;
+mod mcp;
 mod native_hooks;
 mod off;
 mod overruled;

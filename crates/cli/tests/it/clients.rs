@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhook_testkit::needs::{self, MachineNeed};
-use anyhook_testkit::{TestEnv, npm, require, run, write};
+use anyhook_testkit::{TestEnv, npm, pypi, require, run, write};
 
 use serde_json::Value;
 
@@ -101,4 +101,26 @@ fn typescript() {
     must_run(&environment, "npm", &["run", "build"], &folder);
     assert!(folder.join("dist/anyhook.js").is_file() && folder.join("dist/anyhook.d.ts").is_file());
     must_run(&environment, "npm", &["test"], &folder);
+}
+
+/// The official SDK reads what `anyhook mcp` serves, in each way that it knows to begin.
+#[test]
+fn the_python_sdk_reads_the_journal() {
+    let folder = match pypi::install("mcp-sdk", &["mcp==2.3.0"], 10) {
+        Ok(folder) => folder,
+        Err(error) => return needs::skip("the Python SDK of MCP", &error.to_string()),
+    };
+    let environment = environment();
+    environment.shell("ls");
+    let record = environment.journal()[0]["id"].as_str().unwrap().to_owned();
+    let python = folder.join("bin/python3");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/mcp_client.py");
+    for (mode, version) in
+        [("auto", "2026-07-28"), ("legacy", "2025-11-25"), ("2026-07-28", "2026-07-28")]
+    {
+        let program = env!("CARGO_BIN_EXE_anyhook");
+        let arguments = ["-B", script.to_str().unwrap(), program, mode, version, &record];
+        must_run(&environment, python.to_str().unwrap(), &arguments, &environment.project());
+    }
+    assert!(environment.daemon().is_none());
 }

@@ -35,7 +35,7 @@ use serde_json::Value;
 use crate::environment;
 
 /// Blocks marked `sh no-run`: the page and the block's first line.
-const NOT_RUN: [(&str, &str); 11] = [
+const NOT_RUN: [(&str, &str); 13] = [
     ("README.md", "cargo run --release -- demo"),
     ("README.md", "cargo xtask install"),
     (
@@ -51,6 +51,11 @@ const NOT_RUN: [(&str, &str); 11] = [
         "gemini extensions install https://github.com/anyhook/anyhook",
     ),
     ("docs/guide/install-from-your-agent.md", "mkdir -p ~/.agents/plugins"),
+    (
+        "docs/guide/let-an-agent-read-the-journal.md",
+        "claude mcp add --scope user anyhook -- anyhook mcp",
+    ),
+    ("docs/guide/let-an-agent-read-the-journal.md", "codex mcp add anyhook -- anyhook mcp"),
     ("docs/performance.md", "cargo xtask bench"),
     ("docs/reference/state-latency.md", "cargo xtask bench --agents --runs 30"),
 ];

@@ -33,18 +33,21 @@ pub async fn list(
     let (query, mut wrong) = RecordQuery::of_page(pairs);
     let read = query.read(anyhook_engine::now());
     wrong.extend(read.problems.iter().cloned());
-    let is_first = read.before.is_none();
+    // Older pages do not change, and a long search is not repeated at every event.
+    let is_followed = read.before.is_none() && wrong.is_empty() && query.text.is_none();
+    let mut follows = if is_followed { "journal" } else { "" };
     let content = if wrong.is_empty() {
         match journal::find(&app, read, PAGE).await {
-            Ok(found) => html! { (form(&query)) (results(&query, &found)) },
+            Ok(found) => {
+                follows = if found.is_cut { "" } else { follows };
+                html! { (form(&query)) (results(&query, &found)) }
+            }
             Err(error) => return Err(Failed(error, caller)),
         }
     } else {
         html! { (form(&query)) (problems(&wrong)) }
     };
     let content = html! { h1 { "Journal" } (content) };
-    // Older pages do not change, and a search for a text is not repeated at every event.
-    let follows = if is_first && wrong.is_empty() && query.text.is_none() { "journal" } else { "" };
     let head = PageHead { section: "/journal", title: "Journal", follows };
     Ok(page(&app, &caller, head, &content).await)
 }

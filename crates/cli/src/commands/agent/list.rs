@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhook_model::daemon::{AgentView, Request, Response};
 use anyhook_model::exit_code;
 use anyhook_model::json::to_spaced;
+use anyhook_model::mcp::STATES;
 use anyhook_setup::proof::standing;
 use anyhook_setup::proof::status_line::PROVE;
 use clap::Args;
@@ -28,21 +29,10 @@ const TOGETHER: Duration = Duration::from_millis(30);
 /// At most this many events count as one change.
 const AT_ONCE: usize = 200;
 
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Args)]
 pub struct ListArgs {
-    /// Include finished ones
-    #[arg(long)]
-    all: bool,
-    /// Only agents in one of these states: working, idle, prompting, failed, exited, gone
-    #[arg(long, value_name = "STATES", value_delimiter = ',', value_parser = STATES)]
-    state: Vec<String>,
-    /// Only agents in this project: its path or folder name; `*` matches anything
-    #[arg(long, value_name = "PATTERN")]
-    project: Option<Pattern>,
-    /// Only agents of this host, such as claude-code
-    #[arg(long, value_name = "PATTERN")]
-    host: Option<Pattern>,
+    #[command(flatten)]
+    filter: AgentFilter,
     /// Redraw on every change until Ctrl-C: in place on a terminal, otherwise appended
     #[arg(long, conflicts_with = "exit_code")]
     watch: bool,
@@ -54,15 +44,30 @@ pub struct ListArgs {
     json: bool,
 }
 
-const STATES: [&str; 6] = ["working", "idle", "prompting", "failed", "exited", "gone"];
+/// Which agents are listed: those that fit all of these.
+#[derive(Args)]
+pub struct AgentFilter {
+    /// Include finished ones
+    #[arg(long)]
+    pub all: bool,
+    /// Only agents in one of these states: working, idle, prompting, failed, exited, gone
+    #[arg(long, value_name = "STATES", value_delimiter = ',', value_parser = STATES)]
+    pub state: Vec<String>,
+    /// Only agents in this project: its path or folder name; `*` matches anything
+    #[arg(long, value_name = "PATTERN")]
+    pub project: Option<Pattern>,
+    /// Only agents of this host, such as claude-code
+    #[arg(long, value_name = "PATTERN")]
+    pub host: Option<Pattern>,
+}
 
-impl ListArgs {
-    fn is_filtered(&self) -> bool {
+impl AgentFilter {
+    fn is_narrow(&self) -> bool {
         !self.state.is_empty() || self.project.is_some() || self.host.is_some()
     }
 
     /// Returns the selected agents: those that wait for a person first, the longest waiting first.
-    fn choose(&self, mut agents: Vec<AgentView>) -> Vec<AgentView> {
+    pub fn choose(&self, mut agents: Vec<AgentView>) -> Vec<AgentView> {
         let names_over = self.state.iter().any(|state| state == "exited" || state == "gone");
         agents.retain(|agent| {
             let project = agent.project.as_deref().or(agent.work_dir.as_deref());
@@ -84,12 +89,12 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Co
     if arguments.watch {
         return watch(arguments, environment, out);
     }
-    let agents = arguments.choose(agents(environment)?);
+    let agents = arguments.filter.choose(agents(environment)?);
     downtime::tell(environment);
     if arguments.json {
         out.json(&agents)?;
     } else {
-        print(&agents, arguments.is_filtered(), environment, out)?;
+        print(&agents, arguments.filter.is_narrow(), environment, out)?;
     }
     warn_of_unproven(&agents, environment)?;
     let is_nothing = arguments.exit_code && agents.is_empty();
@@ -98,12 +103,12 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Co
 
 fn print(
     agents: &[AgentView],
-    is_filtered: bool,
+    is_narrow: bool,
     environment: &Environment,
     out: &mut Out,
 ) -> Result<(), CommandError> {
     if agents.is_empty() {
-        let text = if is_filtered { "no active agents match" } else { "no active agents" };
+        let text = if is_narrow { "no active agents match" } else { "no active agents" };
         out.line(&[(Tone::Plain, text), (Tone::Dim, " (use --all to include finished ones)")])?;
         return Ok(());
     }
@@ -135,7 +140,7 @@ fn watch(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Comm
     loop {
         // A stopped daemon is not started again by commands that only read.
         if let Some(agents) = look(environment)? {
-            let agents = arguments.choose(agents);
+            let agents = arguments.filter.choose(agents);
             let is_new = last.as_ref().is_none_or(|last| !pages::agents::is_same(last, &agents));
             if is_new || is_terminal {
                 draw(&agents, is_terminal, last.is_none(), arguments, environment, out)?;
@@ -181,7 +186,7 @@ fn draw(
         } else if !is_first {
             out.gap()?;
         }
-        print(agents, arguments.is_filtered(), environment, out)?;
+        print(agents, arguments.filter.is_narrow(), environment, out)?;
     }
     Ok(out.flush()?)
 }

@@ -10,19 +10,25 @@ use crate::pattern::Pattern;
 pub struct DecisionFilter {
     /// Only from agents with this name or id
     #[arg(long, value_name = "PATTERN")]
-    agent: Option<Pattern>,
+    pub agent: Option<Pattern>,
     /// Only from this project: its path or folder name
     #[arg(long, value_name = "PATTERN")]
-    project: Option<Pattern>,
+    pub project: Option<Pattern>,
     /// Only for calls to this tool
     #[arg(long, value_name = "PATTERN")]
-    tool: Option<Pattern>,
+    pub tool: Option<Pattern>,
     /// Only for calls matching this, such as 'git status*'
     #[arg(long, value_name = "PATTERN")]
-    about: Option<Pattern>,
+    pub about: Option<Pattern>,
 }
 
 impl DecisionFilter {
+    /// Returns the selected decisions; with `all`, also those that have been made.
+    pub fn choose(&self, mut decisions: Vec<DecisionView>, all: bool) -> Vec<DecisionView> {
+        decisions.retain(|decision| (all || decision.resolution.is_none()) && self.takes(decision));
+        decisions
+    }
+
     /// Returns whether the filter selects a decision.
     pub fn takes(&self, decision: &DecisionView) -> bool {
         let inquiry = &decision.inquiry;

@@ -1,6 +1,6 @@
 //! `anyhook decision list` and `show`.
 
-use anyhook_model::daemon::{Request, Response};
+use anyhook_model::daemon::{DecisionView, Request, Response};
 use anyhook_model::exit_code;
 use anyhook_socket::ClientError;
 
@@ -10,6 +10,7 @@ use crate::commands::CommandResult;
 use crate::daemon::ask;
 use crate::downtime;
 use crate::environment::Environment;
+use crate::error::CommandError;
 use crate::id_prefix::named;
 use crate::pages;
 use crate::ui::{Out, Tone};
@@ -22,9 +23,8 @@ pub fn list(
     environment: &Environment,
     out: &mut Out,
 ) -> CommandResult {
-    let mut decisions = decisions(environment)?;
+    let decisions = filter.choose(decisions(environment)?, all);
     downtime::tell(environment);
-    decisions.retain(|decision| (all || decision.resolution.is_none()) && filter.takes(decision));
     let ended = if exit_code && decisions.is_empty() { exit_code::NOTHING } else { exit_code::OK };
     if json {
         out.json(&decisions)?;
@@ -64,11 +64,19 @@ pub fn standing(
 
 pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let decisions = decisions(environment)?;
-    let decision = named(&decisions, "decision", id, known)?;
+    let decision = find(&decisions, id)?;
     if json {
         out.json(decision)?;
         return Ok(exit_code::OK);
     }
     pages::decisions::show(decision, anyhook_engine::now(), out)?;
     Ok(exit_code::OK)
+}
+
+/// Finds a decision by its id, by the name of the agent while it is open, or by a prefix of either.
+pub fn find<'all>(
+    decisions: &'all [DecisionView],
+    id: &str,
+) -> Result<&'all DecisionView, CommandError> {
+    named(decisions, "decision", id, known)
 }

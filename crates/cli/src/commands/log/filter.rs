@@ -7,44 +7,49 @@ use anyhook_pages::search::{RecordSearch, VerdictWord};
 use clap::Args;
 use jiff::Timestamp;
 
+use crate::pattern::Pattern;
 use crate::time_arg::TimeArg;
 use crate::ui::{Out, Tone};
 
 /// Which records are shown: those that fit all of these.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct RecordFilter {
     /// Records since then: 30m, 2h, 7d ago, 2026-01-31, 2026-01-31T09:00, or 2026-01-31T09:00:00Z
     #[arg(long, value_name = "T")]
     pub since: Option<TimeArg>,
     /// Records until, in the same formats
     #[arg(long, value_name = "T")]
-    until: Option<TimeArg>,
+    pub until: Option<TimeArg>,
     /// Records of this session; the start of its id is enough
     #[arg(long, value_name = "ID")]
-    session: Option<String>,
+    pub session: Option<String>,
     /// Records of this agent, such as claude-code
     #[arg(long, value_name = "H")]
-    host: Option<String>,
+    pub host: Option<String>,
+    /// Records of this project: its path or folder name; `*` matches anything
+    #[arg(long, value_name = "PATTERN")]
+    pub project: Option<Pattern>,
     /// Records of this event, in either spelling
     #[arg(long, value_name = "E")]
-    event: Option<String>,
+    pub event: Option<String>,
     /// Records of this tool, such as Shell
     #[arg(long, value_name = "T")]
-    tool: Option<String>,
+    pub tool: Option<String>,
     /// Records involving this hook
     #[arg(long, value_name = "NAME")]
-    hook: Option<String>,
+    pub hook: Option<String>,
     /// Records with this verdict: deny, ask, allow, none, capped; failed for a failed hook, changed and
     /// context for what hooks changed or added
     #[arg(long, value_name = "WORD")]
-    verdict: Option<Verdicts>,
+    pub verdict: Option<Verdicts>,
     /// Records containing this text, ignoring case, in the payload, a reason or an output
     #[arg(long, value_name = "TEXT")]
-    text: Option<String>,
+    pub text: Option<String>,
 }
 
+/// A verdict, or something else that hooks did.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Verdicts {
+pub enum Verdicts {
     #[value(alias = "block")]
     Deny,
     Ask,
@@ -85,7 +90,7 @@ impl RecordFilter {
             until: self.until.map(|until| until.moment(now)),
             session: self.session.clone(),
             host: self.host.clone(),
-            project: None,
+            project: self.project.clone(),
             event: self.event.clone(),
             tool: self.tool.clone(),
             hook: self.hook.clone(),

@@ -1,9 +1,9 @@
 //! `anyhook log`: reads the journal.
 
-mod filter;
-mod show;
+pub mod filter;
+pub mod last;
+pub mod show;
 
-use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
 
 use self::filter::RecordFilter;
+use self::last::LastRecords;
 use super::CommandResult;
 use crate::environment::{Environment, line_width};
 use crate::error::CommandError;
@@ -104,52 +105,20 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> Com
 
 /// Shows the last matching records.
 fn show_last(journal: &Journal, arguments: &LogArgs, out: &mut Out) -> Result<(), CommandError> {
-    let (last, damaged) = last_records(journal, arguments)
+    let most = if arguments.lines == 0 { usize::MAX } else { arguments.lines };
+    let last = LastRecords::read(journal, &arguments.filter, most, None, &|| true)
         .map_err(|error| CommandError::at(journal.folder(), error))?;
-    print(&last, arguments.json, out)?;
-    if damaged > 0 {
-        let lines = counted(damaged, "damaged line");
+    print(&last.records, arguments.json, out)?;
+    if last.damaged > 0 {
+        let lines = counted(last.damaged, "damaged line");
         let text = format!("{lines} in the journal skipped (run anyhook verify)");
         Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &text)])?;
     }
-    if last.is_empty() && !arguments.follow && !arguments.json {
+    if last.records.is_empty() && !arguments.follow && !arguments.json {
         out.text("no records")?;
         arguments.filter.hint(out)?;
     }
     Ok(())
-}
-
-/// Returns the last matching records, oldest first, and how many lines were not records.
-///
-/// Segments are read backwards from the newest, only as many as are needed.
-fn last_records(journal: &Journal, arguments: &LogArgs) -> io::Result<(Vec<Record>, usize)> {
-    let (now, mut damaged) = (now(), 0);
-    let most = if arguments.lines == 0 { usize::MAX } else { arguments.lines };
-    let first = match arguments.filter.since {
-        Some(since) => journal.reader_since(since.moment(now))?.position().cloned(),
-        None => None,
-    };
-    let mut found: VecDeque<Record> = VecDeque::new();
-    for segment in journal.segments()?.into_iter().rev() {
-        let is_before = first.as_ref().is_some_and(|first| segment < first.segment);
-        if is_before || found.len() >= most {
-            break;
-        }
-        let mut of_segment = VecDeque::new();
-        damaged += journal.read_segment(&segment, &mut |record| {
-            if arguments.filter.takes(&record, now, journal) {
-                of_segment.push_back(record);
-                if of_segment.len() > most {
-                    of_segment.pop_front();
-                }
-            }
-        })?;
-        while found.len() < most {
-            let Some(record) = of_segment.pop_back() else { break };
-            found.push_front(record);
-        }
-    }
-    Ok((found.into(), damaged))
 }
 
 /// Returns a follower that starts at the end of the journal.

@@ -20,11 +20,7 @@ pub fn run(
     json: bool,
     out: &mut Out,
 ) -> CommandResult {
-    if id.is_empty() {
-        return Err(CommandError::usage("not a record id").hint("`anyhook log` shows the ids"));
-    }
-    let mut trace = find(journal, id)?;
-    trace.heard = heard(environment, &trace.record);
+    let trace = find(environment, journal, id)?;
     if json {
         let mut value = serde_json::to_value(&trace.record).map_err(std::io::Error::from)?;
         if let Some(Ok(told)) = &trace.heard
@@ -37,6 +33,17 @@ pub fn run(
     }
     out.lines("", &record::lines(&trace))?;
     Ok(exit_code::OK)
+}
+
+/// Finds the record whose id starts with `id`, everything that belongs to it, and what the daemon
+/// made of it, as far as it runs.
+pub fn find(environment: &Environment, journal: &Journal, id: &str) -> Result<Trace, CommandError> {
+    if id.is_empty() {
+        return Err(CommandError::usage("not a record id").hint("`anyhook log` shows the ids"));
+    }
+    let mut trace = find_in(journal, id)?;
+    trace.heard = heard(environment, &trace.record);
+    Ok(trace)
 }
 
 /// Returns how the daemon interpreted a record, or why that is not known; `None` for records that
@@ -61,7 +68,7 @@ fn heard(
 }
 
 /// Finds the record whose id starts with `id`, and everything that belongs to it.
-fn find(journal: &Journal, id: &str) -> Result<Trace, CommandError> {
+fn find_in(journal: &Journal, id: &str) -> Result<Trace, CommandError> {
     let at_fault = |error| CommandError::at(journal.folder(), error);
     // Only lines that contain the id are parsed as records: there may be a gigabyte of others.
     let wanted = format!("\"id\":\"{id}");

@@ -7,7 +7,7 @@ use anyhook_testkit::run;
 use crate::environment;
 
 /// Every command of this version.
-pub const COMMANDS: [&str; 41] = [
+pub const COMMANDS: [&str; 42] = [
     "demo",
     "hook",
     "serve",
@@ -31,6 +31,7 @@ pub const COMMANDS: [&str; 41] = [
     "hosts",
     "doctor",
     "log",
+    "mcp",
     "verify",
     "stats",
     "top",

@@ -25,6 +25,7 @@ pub mod learn;
 mod list;
 mod log;
 mod manual;
+mod mcp;
 mod new;
 mod outside_packs;
 mod packs;
