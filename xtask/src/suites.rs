@@ -61,6 +61,21 @@ pub fn agents(workspace: &Workspace) -> Result<SuiteOutcome> {
     nextest(workspace, if all { "agents-all" } else { "agents" })
 }
 
+/// The page in a real browser, and what programs make of its API.
+pub fn page(workspace: &Workspace) -> Result<SuiteOutcome> {
+    for programs in [&tools::FOR_PAGE[..], &tools::FOR_AGENTS] {
+        if let Err(error) = tools::ensure_programs(programs) {
+            return Ok(SuiteOutcome::Skipped(format!("{error:#}")));
+        }
+    }
+    let programs = workspace.build_everything()?;
+    let mut install = workspace.command(programs.join("examples/install_page_tests"));
+    if let Err(error) = process::run(&mut install) {
+        return Ok(SuiteOutcome::Skipped(format!("its tests cannot be installed: {error:#}")));
+    }
+    nextest(workspace, "page")
+}
+
 /// The clients in other languages, each with its own tests.
 pub fn clients(workspace: &Workspace) -> Result<SuiteOutcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_CLIENTS) {

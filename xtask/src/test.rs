@@ -34,7 +34,7 @@ enum When {
 }
 
 /// Every suite, in the order of running: the quick and the most informative ones first.
-pub const SUITES: [Suite; 18] = [
+pub const SUITES: [Suite; 19] = [
     Suite {
         name: "format",
         about: "the code is formatted",
@@ -69,6 +69,13 @@ pub const SUITES: [Suite; 18] = [
         minutes: 15,
         when: When::Always,
         body: suites::agents,
+    },
+    Suite {
+        name: "page",
+        about: "the page in a real browser; its API by its description",
+        minutes: 10,
+        when: When::Always,
+        body: suites::page,
     },
     Suite {
         name: "clients",

@@ -95,6 +95,15 @@ pub const FOR_AGENTS: [Program; 6] = [
     Program { name: "python3", package: "python3" },
 ];
 
+/// The browser, what drives it, and what speaks to the API.
+pub const FOR_PAGE: [Program; 5] = [
+    Program { name: "chromium", package: "chromium" },
+    Program { name: "node", package: "nodejs" },
+    Program { name: "npm", package: "npm" },
+    Program { name: "python3", package: "python3" },
+    Program { name: "curl", package: "curl" },
+];
+
 /// The programs for the clients in other languages.
 pub const FOR_CLIENTS: [Program; 3] = [
     Program { name: "python3", package: "python3" },

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 
 pub mod agents;
+pub mod browser;
 pub mod git;
 pub mod kill;
 pub mod needs;

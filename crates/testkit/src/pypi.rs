@@ -59,3 +59,8 @@ fn is_recent(python: &Path, minor: u32) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
+
+/// Installs the program that tries an HTTP API by its description; returns the folder.
+pub fn schemathesis() -> Result<PathBuf, InstallError> {
+    install("schemathesis", &["schemathesis==4.32.5"], 10)
+}

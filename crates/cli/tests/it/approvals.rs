@@ -37,6 +37,10 @@ const LOOSENING: &[&str] = &[
     "pipeline run own",
     "workflow run --with true",
     "reload",
+    "ui",
+    "ui --stop",
+    "ui token add script",
+    "ui token remove script",
 ];
 
 /// Makes an agent's program that runs the line of shell it is given.

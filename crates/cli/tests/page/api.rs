@@ -1,0 +1,113 @@
+//! The API: its description is true, and a program finds no request that breaks it.
+
+use std::process::Command;
+
+use anyhook_testkit::{TestEnv, finish, needs, pypi, run};
+use serde_json::{Value, json};
+
+use crate::environment;
+use crate::opened::{asks, dismissed, link, waits};
+
+fn token(environment: &TestEnv, arguments: &[&str]) -> String {
+    let made = environment.run(&[&["ui", "token", "add"], arguments].concat());
+    assert_eq!(made.code, 0, "{made:?}");
+    made.stdout.trim().to_owned()
+}
+
+/// Sends a request with `curl`; returns the status and the body.
+fn request(address: &str, token: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+    let mut command = Command::new("curl");
+    command.args(["--silent", "--show-error", "--max-time", "30", "--write-out", "\n%{http_code}"]);
+    command.args(["--header", &format!("Authorization: Bearer {token}")]);
+    if let Some(body) = body {
+        command.args(["--header", "Content-Type: application/json", "--data", &body.to_string()]);
+    }
+    let ran = run(
+        {
+            command.arg(format!("{address}{path}"));
+            command
+        },
+        b"",
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let (text, status) = ran.stdout.rsplit_once('\n').unwrap();
+    (status.parse().unwrap(), serde_json::from_str(text).unwrap_or(Value::Null))
+}
+
+fn address(environment: &TestEnv) -> String {
+    let page = link(environment);
+    format!("{}api/v1", page["address"].as_str().unwrap())
+}
+
+#[test]
+fn a_token_for_reading_answers_nothing() {
+    let environment = environment();
+    asks(&environment);
+    let (process, decision) =
+        waits(&environment, "s", "Shell", &json!({"command": "touch please-ask"}));
+    let (address, id) = (address(&environment), decision["inquiry"]["id"].as_str().unwrap());
+    let (reads, answers) =
+        (token(&environment, &["dashboard"]), token(&environment, &["phone", "--answer"]));
+    let (status, listed) = request(&address, &reads, "/decisions?open=true", None);
+    assert_eq!((status, &listed[0]["inquiry"]["id"]), (200, &json!(id)));
+    assert_eq!(listed[0]["inquiry"]["calls"][0]["input"]["command"], "touch please-ask");
+    let path = format!("/decisions/{id}/answer");
+    let digest = &listed[0]["inquiry"]["digest"];
+    let answer = json!({"choice": "allow", "digest": digest});
+    let (status, refused) = request(&address, &reads, &path, Some(&answer));
+    assert_eq!((status, &refused["error"]["code"]), (403, &json!("read_only")));
+    // An answer is for the call that was seen, and for no other.
+    for (wrong, status) in [
+        (json!({"choice": "allow"}), 400),
+        (json!({"choice": "allow", "digest": "00"}), 409),
+        (json!({"choice": "all", "digest": digest}), 422),
+        (json!({"choice": "allow", "digest": digest, "more": 1}), 400),
+        (json!({"choice": "allow", "digest": digest, "x": 1}), 400),
+    ] {
+        assert_eq!(request(&address, &answers, &path, Some(&wrong)).0, status, "{wrong}");
+    }
+    let (status, made) = request(&address, &answers, &path, Some(&answer));
+    assert_eq!((status, &made["by"]), (200, &json!("token phone")), "{made}");
+    let (status, late) = request(&address, &answers, &path, Some(&answer));
+    assert_eq!((status, &late["error"]["code"]), (409, &json!("already_resolved")));
+    assert_eq!(finish(process).code, 0);
+    // A token that was removed is refused at once.
+    assert_eq!(environment.run(&["ui", "token", "remove", "dashboard"]).code, 0);
+    assert_eq!(request(&address, &reads, "/status", None).0, 401);
+}
+
+/// Hundreds of requests made from the description, good and bad ones: no answer is an internal
+/// error, and each is as described.
+#[test]
+fn the_api_is_as_its_description_says() {
+    let folder = match pypi::schemathesis() {
+        Ok(folder) => folder,
+        Err(error) => return needs::skip("the API", &error.to_string()),
+    };
+    let environment = environment();
+    asks(&environment);
+    let (process, decision) =
+        waits(&environment, "s", "Shell", &json!({"command": "touch please-ask"}));
+    let address = address(&environment);
+    for (name, arguments) in [("reader", &["reader"][..]), ("writer", &["writer", "--answer"])] {
+        let token = token(&environment, arguments);
+        let (status, description) = request(&address, &token, "/openapi.json", None);
+        assert_eq!(status, 200);
+        let file = environment.root().join("openapi.json");
+        std::fs::write(&file, description.to_string()).unwrap();
+        let mut command = Command::new(folder.join("bin/schemathesis"));
+        command.args(["run", file.to_str().unwrap(), "--url", &address]);
+        command.args(["--header", &format!("Authorization: Bearer {token}")]);
+        command.args(["--max-examples", "25", "--seed", "7", "--no-color"]);
+        command.args(["--phases", "examples,coverage,fuzzing", "--exclude-path", "/events"]);
+        // A token for reading is refused where others are answered, which the description says in
+        // words only.
+        let left_out =
+            if name == "reader" { "positive_data_acceptance" } else { "unsupported_method" };
+        command.args(["--exclude-checks", left_out, "--request-timeout", "30"]);
+        command.current_dir(environment.root()).env("HOME", environment.home());
+        let ran = run(command, b"");
+        assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+    }
+    dismissed(process, &environment, &decision);
+}
