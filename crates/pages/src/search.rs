@@ -76,8 +76,19 @@ impl VerdictWord {
         Self::Context,
     ];
 
+    /// Their words, in the same order.
+    pub const WORDS: [&'static str; 8] = {
+        let mut words = [""; 8];
+        let mut index = 0;
+        while index < words.len() {
+            words[index] = Self::ALL[index].word();
+            index += 1;
+        }
+        words
+    };
+
     /// Returns the word.
-    pub fn word(self) -> &'static str {
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Deny => "deny",
             Self::Ask => "ask",

@@ -19,7 +19,7 @@ use crate::time_box::TimeBox;
 /// Records on a page.
 pub const PAGE: usize = 50;
 /// More records are not returned at once.
-const MOST: usize = 200;
+pub const MOST: usize = 200;
 /// How long a search may take; then it says from where to go on.
 const SEARCH: Duration = Duration::from_secs(2);
 /// How long it may take to find one record.
@@ -121,17 +121,15 @@ impl RecordQuery {
         let verdict = self.verdict.as_deref().and_then(|word| {
             let found = VerdictWord::from_word(word.trim());
             if found.is_none() {
-                let known: Vec<&str> =
-                    VerdictWord::ALL.into_iter().map(VerdictWord::word).collect();
                 problems.push(format!(
                     "there is no verdict `{word}`: it is one of {}",
-                    known.join(", ")
+                    VerdictWord::WORDS.join(", ")
                 ));
             }
             found
         });
-        let project = self.project.as_deref().and_then(|project| {
-            let read: Result<Pattern, String> = project.trim().parse();
+        let project = self.project.as_deref().filter(|it| !it.is_empty()).and_then(|project| {
+            let read: Result<Pattern, String> = project.parse();
             read.map_err(|why| problems.push(format!("`project`: {why}"))).ok()
         });
         let before = self.before.as_deref().and_then(|before| {
@@ -202,7 +200,6 @@ pub async fn find(app: &App, query: ReadQuery, most: usize) -> Result<RecordPage
     blocking(move || {
         let time = TimeBox::of(SEARCH);
         let ReadQuery { search, before, .. } = query;
-        let most = most.clamp(1, MOST);
         let start = before.as_ref().map_or(SearchStart::Newest, SearchStart::Before);
         let found = search::newest(&journal, &search, most, start, &|| time.is_open())
             .map_err(|error| PageError::unreadable(&error))?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use anyhook_pages::search::VerdictWord;
 use axum::Json;
 use axum::extract::State;
 use axum::routing::get;
@@ -10,7 +11,7 @@ use super::input::{Name, Parameters};
 use super::operation::{Operation, Parameter, Returned, type_name};
 use crate::app::App;
 use crate::error::PageError;
-use crate::journal::{self, PAGE, RecordPage, RecordQuery, RecordTrace};
+use crate::journal::{self, MOST, PAGE, RecordPage, RecordQuery, RecordTrace};
 use crate::tokens::Scope;
 
 const FILTERS: &[Parameter] = &[
@@ -21,14 +22,15 @@ const FILTERS: &[Parameter] = &[
     Parameter::text("event", "Of this event, in any spelling."),
     Parameter::text("tool", "Of this tool, such as `Shell`."),
     Parameter::text("hook", "With this hook among those that ran."),
-    Parameter::text(
-        "verdict",
-        "`deny`, `ask`, `allow`, `none`, `capped`, `failed`, `changed` or `context`.",
+    Parameter::word("verdict", "With this verdict, or with what hooks did.", &VerdictWord::WORDS),
+    Parameter::time("since", "Since how long ago (`2h`, `7d`), or since a day or a time."),
+    Parameter::time("until", "Until, in the same formats."),
+    Parameter::pattern(
+        "before",
+        "Older than this place: `older` of the page before.",
+        "^[0-9]{8}\\.[0-9]{1,15}$",
     ),
-    Parameter::text("since", "Since a time, or how long ago: `2026-01-31`, `2h`, `7d`."),
-    Parameter::text("until", "Until a time, in the same formats."),
-    Parameter::text("before", "Older than this place: `older` of the page before."),
-    Parameter::number("limit", "How many at most: 50 if absent, never more than 200."),
+    Parameter::bounded("limit", "How many at most; 50 if absent.", 1, MOST as u64),
 ];
 
 /// Returns its operations.
@@ -63,11 +65,15 @@ async fn list(
     State(app): State<Arc<App>>,
     Parameters(query): Parameters<RecordQuery>,
 ) -> Result<Json<RecordPage>, PageError> {
-    let read = query.read(anyhook_engine::now());
+    let limit = query.limit.unwrap_or(PAGE);
+    let mut read = query.read(anyhook_engine::now());
+    if !(1..=MOST).contains(&limit) {
+        read.problems.push(format!("`limit` is from 1 to {MOST}"));
+    }
     if !read.problems.is_empty() {
         return Err(PageError::bad_request(read.problems.join("; ")));
     }
-    journal::find(&app, read, query.limit.unwrap_or(PAGE)).await.map(Json)
+    journal::find(&app, read, limit).await.map(Json)
 }
 
 async fn show(State(app): State<Arc<App>>, Name(id): Name) -> Result<Json<RecordTrace>, PageError> {

@@ -23,9 +23,9 @@ pub fn operations() -> Vec<Operation> {
         summary: "The journal counted, and what agents have used.",
         scope: Scope::Read,
         parameters: const {
-            &[Parameter::text(
+            &[Parameter::time(
                 "since",
-                "Since a time, or how long ago: `2026-01-31`, `24h`; `7d` if absent.",
+                "Since how long ago (`24h`, `30d`), or since a day or a time; `7d` if absent.",
             )]
         },
         body: None,

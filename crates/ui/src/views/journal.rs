@@ -86,7 +86,7 @@ fn form(query: &RecordQuery) -> Markup {
                         label for="filter-verdict" { "Verdict" }
                         select #filter-verdict name="verdict" {
                             option value="" { "any" }
-                            @for word in VerdictWord::ALL.map(VerdictWord::word) {
+                            @for word in VerdictWord::WORDS {
                                 option value=(word) selected[query.verdict.as_deref() == Some(word)] { (word) }
                             }
                             @if let Some(other) = unknown_verdict(query) { option value=(other) selected { (other) } }
@@ -106,7 +106,7 @@ fn form(query: &RecordQuery) -> Markup {
 }
 
 fn unknown_verdict(query: &RecordQuery) -> Option<&str> {
-    query.verdict.as_deref().filter(|word| !VerdictWord::ALL.map(VerdictWord::word).contains(word))
+    query.verdict.as_deref().filter(|word| !VerdictWord::WORDS.contains(word))
 }
 
 fn results(query: &RecordQuery, found: &RecordPage) -> Markup {
