@@ -41,6 +41,8 @@ fn notice() -> Notice {
         tool: Some("Shell".to_owned()),
         about: None,
         digest: None,
+        hook: None,
+        calls: Vec::new(),
         options: vec![Choice::new("allow", "it runs"), Choice::new("deny", "it does not")],
         questions: Vec::new(),
         created: "2026-01-01T00:00:00Z".parse().unwrap(),
