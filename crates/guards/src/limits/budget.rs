@@ -343,7 +343,7 @@ mod tests {
             output_tokens: Some(1_000_000),
             ..Usage::default()
         };
-        let prices = json!({"prices": {"input": 3, "output": 15}, "day": null});
+        let prices = json!({"prices": {"input": 3, "output": 15}, "day": {}});
         let cost = cost_by_options(&prices, usage).unwrap();
         assert!((cost - 21.0).abs() < 1e-9, "{cost}");
         assert_eq!(cost_by_options(&json!({"session": {"calls": 1}}), usage), None);

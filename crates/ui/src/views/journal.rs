@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhook_engine::problem::nearest;
 use anyhook_hosts::AGENTS;
+use anyhook_hosts::bus_event::OURS;
 use anyhook_model::{EventKind, Record};
 use anyhook_pages::records;
 use anyhook_pages::search::VerdictWord;
@@ -192,7 +193,7 @@ fn row(record: &Record) -> Markup {
             td { (record.host)
                 @if let Some(project) = project { " " span.hint title=(project) { (folder_name(project)) } } }
             td { (first_line(&record.event.to_string(), 40)) }
-            td { @if verdict == "–" { span.hint { "no opinion" } } @else { span.chip.(tone(verdict_tone)) { (verdict) } } }
+            td { @if record.host == OURS { span.hint { "–" } } @else if verdict == "–" { span.hint { "no opinion" } } @else { span.chip.(tone(verdict_tone)) { (verdict) } } }
             td { (records::who(record)) }
             td.what { code { (about) } }
             td.number { (milliseconds(record.took_us)) }

@@ -64,7 +64,7 @@ pub fn problems(problems: &[String]) -> Markup {
     html! {
         @if !problems.is_empty() {
             div.notice.bad role="alert" {
-                @for problem in problems { p { (printable(&shorten(problem, 500))) } }
+                @for problem in problems { p { (super::sentence(&printable(&shorten(problem, 500)))) } }
             }
         }
     }

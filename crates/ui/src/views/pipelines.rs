@@ -393,7 +393,7 @@ mod tests {
         let shown = content(&pipeline(), &[line]).into_string();
         assert!(!shown.contains("<script>") && !shown.contains('\u{1b}'), "{shown}");
         for text in
-            ["aria-current=\"step\"", "not yet", "90s", "/decisions/d1", "/agents/%3Cscript%3E"]
+            ["aria-current=\"step\"", "not yet", "60s", "/decisions/d1", "/agents/%3Cscript%3E"]
         {
             assert!(shown.contains(text), "{text}: {shown}");
         }

@@ -8,6 +8,8 @@ use maud::{Markup, html};
 
 /// More bars cannot be told apart; steps are then added up.
 const BARS: usize = 60;
+/// Fewer bars do not need the whole width.
+const FEW: usize = 12;
 /// The height of the plot, in its own units.
 const HEIGHT: u64 = 1000;
 
@@ -47,10 +49,12 @@ pub fn over_time(caption: &str, steps: &StatsSteps, series: &[Series<'_>]) -> Ma
                 @for (one, words) in series.iter().zip(&all) { span.key.(one.class) { (words) } " " }
                 span.hint { "at most " (thousands(most)) " per " (unit) }
             }
+            div.drawing.few[bars < FEW] {
             svg.bars viewBox={"0 0 " (bars * 10) " " (HEIGHT)} preserveAspectRatio="none" role="img" aria-label=(label) {
                 @for bar in 0..bars { (column(bar, most, series, &sum, &when(steps, bar * per_bar))) }
             }
             p.axis { span { (when(steps, 0)) } span { (when(steps, steps.count)) } }
+            }
             details {
                 summary { "As a table" }
                 div.table-wrap tabindex="0" role="region" aria-label=(caption) {
