@@ -4,6 +4,7 @@
 use std::io;
 use std::ops::ControlFlow;
 
+use anyhook_engine::journal::reader::ReadLine;
 use anyhook_engine::journal::{Journal, JournalLine, JournalPosition, SegmentName};
 use anyhook_model::json::any_leaf;
 use anyhook_model::{EventKind, Record, RecordId};
@@ -235,7 +236,7 @@ pub fn newest(
             segment: segment.clone(),
             offset: offset.map_or(u64::MAX, |before| before.offset),
         };
-        let ended = journal.read_back(&from, &mut |offset, line| {
+        let ended = journal.read_back(&from, &mut |ReadLine { offset, line, .. }| {
             lines += 1;
             found.is_cut = lines % ASKED_EVERY == 0 && !is_wanted();
             if let Some(id) = awaited {
@@ -307,7 +308,7 @@ pub fn look_up(journal: &Journal, id: &str, is_wanted: &dyn Fn() -> bool) -> io:
     let (mut is_cut, mut lines) = (false, 0);
     for segment in journal.segments()?.into_iter().rev() {
         let from = JournalPosition { segment: segment.clone(), offset: u64::MAX };
-        let ended = journal.read_back(&from, &mut |offset, line| {
+        let ended = journal.read_back(&from, &mut |ReadLine { offset, line, .. }| {
             lines += 1;
             is_cut = lines % ASKED_EVERY == 0 && !is_wanted();
             if is_cut {
@@ -355,7 +356,7 @@ fn siblings(
     let mut before = Vec::new();
     let mut seen = 0;
     if record.with.is_some() {
-        let _ = journal.read_back(position, &mut |_, line| {
+        let _ = journal.read_back(position, &mut |ReadLine { line, .. }| {
             seen += 1;
             let read = line.and_then(|line| line.record());
             let is_first = read.as_ref().is_ok_and(|other| other.id == *first);

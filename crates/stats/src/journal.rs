@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhook_engine::discover::InstalledHooks;
+use anyhook_engine::journal::reader::ReadLine;
 use anyhook_engine::journal::{Journal, JournalPosition, SegmentName};
 use anyhook_engine::problem::nearest;
 use anyhook_model::host::HOST_IDS;
@@ -102,7 +103,7 @@ impl Tally {
         let (mut lines, mut damaged, mut is_cut) = (0_u32, 0_u64, false);
         for segment in segments.into_iter().rev().filter(is_in_scope) {
             let from = JournalPosition { segment, offset: u64::MAX };
-            let ended = journal.read_back(&from, &mut |_, line| {
+            let ended = journal.read_back(&from, &mut |ReadLine { line, .. }| {
                 match line.and_then(|line| line.record()) {
                     Ok(record) => self.take(&record),
                     Err(_) => damaged += 1,

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use rustix::fs::OFlags;
 
 use super::line::{JournalLine, LINE_LIMIT, LineFault};
+use super::reader::ReadLine;
 use super::{Journal, JournalPosition};
 use crate::regular_file::open_regular;
 
@@ -14,13 +15,13 @@ const BLOCK: usize = 256 * 1024;
 
 impl Journal {
     /// Calls `take` with the lines of a segment that begin before a position, the last one first,
-    /// each with the byte it begins at, until it breaks. Returns whether it did.
+    /// until it breaks. Returns whether it did.
     ///
     /// A last line without its line break may still be completed, and is left out.
     pub fn read_back(
         &self,
         before: &JournalPosition,
-        take: &mut dyn FnMut(u64, Result<JournalLine<'_>, LineFault>) -> ControlFlow<()>,
+        take: &mut dyn FnMut(ReadLine<'_>) -> ControlFlow<()>,
     ) -> io::Result<ControlFlow<()>> {
         let mut file = match open_regular(&self.path(&before.segment), OFlags::RDONLY) {
             Ok(file) => file,
@@ -37,6 +38,7 @@ impl Journal {
         let mut start = before.offset.min(file.metadata()?.len());
         let mut held: Vec<u8> = Vec::new();
         let mut is_left_out = true;
+        let mut number = 0;
         while start > 0 {
             // Twice as much each time: a long line is not copied again for every block.
             let size = (BLOCK.max(held.len()) as u64).min(start);
@@ -66,7 +68,9 @@ impl Journal {
                     } else {
                         JournalLine::of_segment(text)
                     };
-                    if take(start + begin as u64, line).is_break() {
+                    number += 1;
+                    let offset = start + begin as u64;
+                    if take(ReadLine { number, offset, line }).is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }
@@ -75,7 +79,9 @@ impl Journal {
             if held.len() > limit {
                 held.clear();
                 is_left_out = true;
-                if take(start, Err(LineFault::NoRecord)).is_break() {
+                number += 1;
+                let line = Err(LineFault::NoRecord);
+                if take(ReadLine { number, offset: start, line }).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -101,7 +107,7 @@ mod tests {
         let mut found = Vec::new();
         let from = JournalPosition { segment, offset: before };
         let _ = journal
-            .read_back(&from, &mut |offset, line| {
+            .read_back(&from, &mut |ReadLine { offset, line, .. }| {
                 let text = line.ok().map(|line| String::from_utf8(line.text().to_vec()).unwrap());
                 found.push((offset, text));
                 ControlFlow::Continue(())
@@ -156,7 +162,7 @@ mod tests {
         fs::write(journal.path(&segment), "a\nb\nc\n").unwrap();
         let mut seen = 0;
         let from = JournalPosition { segment, offset: u64::MAX };
-        let ended = journal.read_back(&from, &mut |_, _| {
+        let ended = journal.read_back(&from, &mut |_| {
             seen += 1;
             ControlFlow::Break(())
         });

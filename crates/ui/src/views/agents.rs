@@ -176,10 +176,7 @@ async fn detail(app: &App, caller: &Caller, id: &str) -> Result<(String, Markup)
     let (open, made): (Vec<_>, Vec<_>) = (open.collect(), made.take(10).collect());
     let used = stats::of_one(app, &agent).await;
     let last = last_records(app, &agent).await;
-    let screen = match screen::of_agent(app, &agent.id).await {
-        Ok(text) => Some(text),
-        Err(_) => None,
-    };
+    let screen = screen::of_agent(app, &agent.id).await.ok();
     let content = html! {
         h1 { (agent.shown_name()) " " (state(&agent)) }
         dl.facts #facts {

@@ -1,6 +1,6 @@
 //! A call that waits for a person: the command, or what would become of a file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhook_engine::Places;
 use anyhook_engine::redact::without_secrets;
@@ -40,7 +40,7 @@ async fn content(folder: Option<&str>, path: &str) -> Option<String> {
     blocking(move || Ok(read(&path))).await.ok().flatten()
 }
 
-fn read(path: &PathBuf) -> Option<String> {
+fn read(path: &Path) -> Option<String> {
     use std::io::Read as _;
 
     let file = open_regular(path, rustix::fs::OFlags::RDONLY).ok()?;

@@ -70,7 +70,10 @@ fn choice(asked: Option<&str>) -> Markup {
 
 fn content(counted: &Statistics) -> Markup {
     let report = &counted.report;
-    if report.records == 0 && counted.usage.is_empty() {
+    // What anyhook itself reports is no answer to anyone.
+    let verdicts = &report.verdicts;
+    let answers = verdicts.denied.iter().chain(&verdicts.asked).chain(&verdicts.passed);
+    if answers.sum::<u64>() == 0 && report.waiting.is_none() && counted.usage.is_empty() {
         return empty(
             "Nothing happened in this time",
             &html! {
@@ -151,7 +154,7 @@ fn waiting(report: &StatsReport) -> Markup {
                 div.table-wrap tabindex="0" role="region" aria-label="Waiting for people, by agent" {
                     table.shares {
                         thead { tr { th scope="col" { "Agent" } th.number scope="col" { "Decisions" } th.number scope="col" { "Altogether" }
-                            th.number scope="col" { "p50" } th.number scope="col" { "Longest" } th {} } }
+                            th.number scope="col" { "p50" } th.number scope="col" { "Longest" } td {} } }
                         tbody { @for one in waiting.agents.iter().take(HOOKS) {
                             tr { th scope="row" { (one.name) }
                                 td.number { (thousands(one.time.count)) } td.number { (span(one.time.total_us)) }
@@ -177,7 +180,7 @@ fn slowest(report: &StatsReport) -> Markup {
             div.table-wrap tabindex="0" role="region" aria-label="Slowest hooks" {
                 table.shares {
                     thead { tr { th scope="col" { "Hook" } th.number scope="col" { "Runs" } th.number scope="col" { "p50" }
-                        th.number scope="col" { "p95" } th.number scope="col" { "Slowest" } th {} } }
+                        th.number scope="col" { "p95" } th.number scope="col" { "Slowest" } td {} } }
                     tbody { @for (hook, time) in hooks.iter().take(HOOKS) {
                         tr { th scope="row" { a href=(with_query("/journal", [("hook", hook.hook.as_str())])) { (hook.hook) } }
                             td.number { (thousands(hook.all.runs)) } td.number { (span(time.p50_us)) }
@@ -234,7 +237,7 @@ fn tokens(all: &[AgentUsage]) -> Markup {
 
 fn heads(first: &str) -> Markup {
     html! { thead { tr { th scope="col" { (first) } th.number scope="col" { "In" } th.number scope="col" { "Out" }
-    th.number scope="col" { "From the cache" } th.number scope="col" { "Cost" } th {} } } }
+    th.number scope="col" { "From the cache" } th.number scope="col" { "Cost" } td {} } } }
 }
 
 fn cells(usage: Usage, cost: Option<f64>) -> Markup {
