@@ -6,11 +6,12 @@ use crate::app::App;
 use crate::error::PageError;
 
 #[cfg(feature = "workflow")]
-pub use with::{list, show, style, use_method};
+pub use with::{list, report, show, style, use_method};
 #[cfg(not(feature = "workflow"))]
-pub use without::{list, show};
+pub use without::{list, report};
 
 /// A workflow.
+#[cfg(feature = "workflow")]
 #[derive(Debug)]
 pub struct ShownWorkflow {
     /// Its status.
@@ -33,9 +34,9 @@ mod with {
     use anyhook_workflow::error::WorkflowError;
     use anyhook_workflow::method::Method;
     use anyhook_workflow::registry::{self, EntryStatus};
-    use anyhook_workflow::{graph, listing, report};
+    use anyhook_workflow::{graph, listing, report as status};
 
-    use super::{App, ListedWorkflow, PageError, ShownWorkflow};
+    use super::{App, ListedWorkflow, PageError, ShownWorkflow, WorkflowReport};
     use crate::app::blocking;
 
     static METHOD: OnceLock<&'static Method> = OnceLock::new();
@@ -68,6 +69,11 @@ mod with {
         .await
     }
 
+    /// Returns the status of one workflow.
+    pub async fn report(app: &App, id: &str) -> Result<WorkflowReport, PageError> {
+        show(app, id).await.map(|shown| shown.report)
+    }
+
     /// Returns one workflow.
     pub async fn show(app: &App, id: &str) -> Result<ShownWorkflow, PageError> {
         let (places, id) = (app.places.clone(), id.to_owned());
@@ -85,7 +91,7 @@ mod with {
                     let (project, state) = *found;
                     let fits = state.fits(&project.definition).is_none();
                     Ok(ShownWorkflow {
-                        report: report::report(&project, &state),
+                        report: status::report(&project, &state),
                         graph: fits.then(|| graph::svg_of_page(&project.definition, Some(&state))),
                         project: project.root.display().to_string(),
                     })
@@ -138,7 +144,7 @@ mod with {
 
 #[cfg(not(feature = "workflow"))]
 mod without {
-    use super::{App, ListedWorkflow, PageError, ShownWorkflow};
+    use super::{App, ListedWorkflow, PageError, WorkflowReport};
 
     /// There are none.
     #[expect(clippy::unused_async, reason = "as where there are some")]
@@ -148,7 +154,7 @@ mod without {
 
     /// There is none.
     #[expect(clippy::unused_async, reason = "as where there are some")]
-    pub async fn show(_: &App, id: &str) -> Result<ShownWorkflow, PageError> {
+    pub async fn report(_: &App, id: &str) -> Result<WorkflowReport, PageError> {
         Err(PageError::unknown("workflow", id))
     }
 }

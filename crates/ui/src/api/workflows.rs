@@ -50,5 +50,5 @@ async fn show(
     State(app): State<Arc<App>>,
     Name(id): Name,
 ) -> Result<Json<WorkflowReport>, PageError> {
-    workflows::show(&app, &id).await.map(|shown| Json(shown.report))
+    workflows::report(&app, &id).await.map(Json)
 }

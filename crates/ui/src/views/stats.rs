@@ -72,8 +72,8 @@ fn content(counted: &Statistics) -> Markup {
     let report = &counted.report;
     // What anyhook itself reports is no answer to anyone.
     let verdicts = &report.verdicts;
-    let answers = verdicts.denied.iter().chain(&verdicts.asked).chain(&verdicts.passed);
-    if answers.sum::<u64>() == 0 && report.waiting.is_none() && counted.usage.is_empty() {
+    let answered = verdicts.denied.iter().chain(&verdicts.asked).chain(&verdicts.passed);
+    if answered.sum::<u64>() == 0 && report.waiting.is_none() && counted.usage.is_empty() {
         return empty(
             "Nothing happened in this time",
             &html! {
