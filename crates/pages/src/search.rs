@@ -390,7 +390,7 @@ mod tests {
         let at = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(i64::try_from(number).unwrap());
         let id = RecordId::from_text(format!("r{number}"));
         let mut record = Record::new(id, at, "codex", EventKind::BeforeTool);
-        record.tool = Some(if number % 2 == 0 { "Shell" } else { "ReadFile" }.to_owned());
+        record.tool = Some(if number.is_multiple_of(2) { "Shell" } else { "ReadFile" }.to_owned());
         record.session = Some(format!("session-{}", number % 3));
         record.project_dir = Some("/home/ann/shop".to_owned());
         record.payload = Some(Payload::new(format!("{{\"number\":{number}}}").as_bytes()));
@@ -427,7 +427,7 @@ mod tests {
             before = Some(older);
         }
         let expected: Vec<String> =
-            (0..50).rev().step_by(1).filter(|n| n % 2 == 0).map(|n| format!("r{n}")).collect();
+            (0..50).rev().filter(|n| n % 2 == 0).map(|n| format!("r{n}")).collect();
         assert_eq!(all, expected);
     }
 

@@ -146,10 +146,7 @@ mod tests {
     fn every_number_is_a_bar_and_a_cell() {
         let plot = plot(3, &[0, 1, 2], &[10, 0, 2]);
         assert_eq!(plot.matches("<rect").count(), 4, "{plot}");
-        assert!(
-            plot.contains("14 let through") == false && plot.contains("12 let through"),
-            "{plot}"
-        );
+        assert!(plot.contains("12 let through"), "{plot}");
         assert!(plot.contains("at most 10 per hour"), "{plot}");
         // The tallest has the whole height; what stands upon another begins where that ends.
         assert!(plot.contains("y=\"0\" width=\"8\" height=\"1000\""), "{plot}");
