@@ -161,6 +161,8 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         .collect();
     let logs = environment::log_homes(&places);
     let started_by = started_by(arguments);
+    #[cfg(feature = "workflow")]
+    anyhook_ui::use_method(crate::workflow::method());
     let settings = Settings::load(&places, None).ui;
     let options = PageOptions {
         places: places.clone(),

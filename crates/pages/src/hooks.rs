@@ -115,7 +115,7 @@ pub fn too_slow(hook: &Hook, agents: &[&HostSpec]) -> Vec<String> {
 }
 
 /// Returns the status of a hook for display.
-fn status(standing: &HookStatus) -> (Tone, String) {
+pub fn status(standing: &HookStatus) -> (Tone, String) {
     let hook = &standing.hook;
     if let Some(why) = &standing.out {
         let tone = if *why == SkipReason::Untrusted { Tone::Warn } else { Tone::Dim };

@@ -20,5 +20,6 @@ pub mod record;
 pub mod records;
 pub mod runbook;
 pub mod sarif;
+pub mod search;
 pub mod usage;
 pub mod verdict;

@@ -26,7 +26,7 @@ pub struct Trace {
     /// Records of hooks that ran in the background, and how they ended.
     pub later: Vec<Record>,
     /// The event as it came, if it is available.
-    event: Option<Event>,
+    pub event: Option<Event>,
     /// What is not available.
     pub missing: Vec<String>,
     /// How the daemon interpreted the record, or why that is not known, if it is for the daemon.
@@ -57,6 +57,40 @@ impl Trace {
             journal_replay::events(&first).ok().and_then(|events| events.into_iter().nth(place));
         Self { record, first, later, event, missing, heard: None }
     }
+}
+
+/// What a hook changed in the input of a call.
+#[derive(Debug)]
+pub struct InputChange<'run> {
+    /// The fields it set.
+    pub fields: &'run Object,
+    /// The input before and after, if the event is known.
+    pub whole: Option<(Object, Object)>,
+}
+
+/// Returns what each run of a record changed in the input, each in what those before it left.
+pub fn input_changes<'run>(
+    record: &'run Record,
+    event: Option<&Event>,
+) -> Vec<Option<InputChange<'run>>> {
+    let mut input = event.and_then(|event| event.tool.as_ref()?.input.as_object().cloned());
+    let mut change = |run: &'run RunRecord| {
+        let fields = run.decision.modified_input.as_ref()?;
+        let whole = input.clone().map(|before| {
+            let mut after = before.clone();
+            merge(&mut after, fields);
+            (before, after)
+        });
+        // A hook that failed or ran in shadow mode changed nothing for the hooks after it.
+        if let Some((_, after)) = &whole
+            && run.failure.is_none()
+            && !run.shadow
+        {
+            input = Some(after.clone());
+        }
+        Some(InputChange { fields, whole })
+    };
+    record.runs.iter().map(&mut change).collect()
 }
 
 /// Returns the trace, line by line.
@@ -199,8 +233,8 @@ impl Page {
 
     /// Writes the result of each hook, and how it changed the input.
     fn turns(&mut self, record: &Record, event: Option<&Event>) {
-        let mut input = event.and_then(|event| event.tool.as_ref()?.input.as_object().cloned());
-        for (index, run) in record.runs.iter().enumerate() {
+        let changes = input_changes(record, event);
+        for (index, (run, change)) in record.runs.iter().zip(changes).enumerate() {
             let (tone, words) = hook_result(run);
             let shadow = if run.shadow { " (shadow)" } else { "" };
             self.line(&[
@@ -219,7 +253,9 @@ impl Page {
             if let Some(log) = &run.decision.log {
                 self.detail("log", log);
             }
-            self.input_change(run, input.as_mut());
+            if let Some(change) = &change {
+                self.input_change(change);
+            }
             if let Some(context) = &run.decision.additional_context {
                 self.detail("context", context);
             }
@@ -229,17 +265,13 @@ impl Page {
         }
     }
 
-    /// Writes what a hook changed, line by line, and applies the change to `input`.
-    fn input_change(&mut self, run: &RunRecord, input: Option<&mut Object>) {
-        let Some(change) = &run.decision.modified_input else { return };
+    /// Writes what a hook changed, line by line.
+    fn input_change(&mut self, change: &InputChange<'_>) {
         let pretty = |object: &Object| serde_json::to_string_pretty(object).unwrap_or_default();
-        let Some(input) = input else {
-            return self.detail("input", &anyhook_model::json::to_spaced(change));
+        let Some((before, after)) = &change.whole else {
+            return self.detail("input", &anyhook_model::json::to_spaced(change.fields));
         };
-        let before = pretty(input);
-        let mut changed = input.clone();
-        merge(&mut changed, change);
-        let after = pretty(&changed);
+        let (before, after) = (pretty(before), pretty(after));
         for change in TextDiff::from_lines(&before, &after).iter_all_changes() {
             let (tone, sign) = match change.tag() {
                 ChangeTag::Delete => (Tone::Bad, "- "),
@@ -248,10 +280,6 @@ impl Page {
             };
             let text = format!("{sign}{}", change.value().trim());
             self.line(&[(Tone::Dim, "     input   │ "), (tone, &text)]);
-        }
-        // A hook that failed or ran in shadow mode changed nothing for the hooks after it.
-        if run.failure.is_none() && !run.shadow {
-            *input = changed;
         }
     }
 

@@ -54,7 +54,7 @@ fn is_alarming(alarms: &[Alarm]) -> bool {
 }
 
 /// Returns the verdict in a word; if no hook decided, what else was done.
-fn verdict(record: &Record) -> (Tone, &'static str) {
+pub fn verdict(record: &Record) -> (Tone, &'static str) {
     match record {
         Record { denied_by: Some(_), .. } => (Tone::Bad, "ALARM"),
         Record { alarms, .. } if is_alarming(alarms) && !record.verdict.is_block() => {
@@ -66,14 +66,14 @@ fn verdict(record: &Record) -> (Tone, &'static str) {
 }
 
 /// Returns the name of the project's folder.
-fn project(record: &Record) -> String {
+pub fn project(record: &Record) -> String {
     let folder = record.project_dir.as_deref().map(Path::new);
     let name = folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     name.unwrap_or_default()
 }
 
 /// Returns the hook that decided, or those that ran.
-fn who(record: &Record) -> String {
+pub fn who(record: &Record) -> String {
     let failed = record.runs.iter().filter(|run| run.failure.is_some()).count();
     let who = match (&record.verdict.by, record.runs.len()) {
         (Some(by), _) => by.clone(),
@@ -85,7 +85,7 @@ fn who(record: &Record) -> String {
 }
 
 /// Returns what the event was about: for a call that hooks changed, the changed call.
-fn about(record: &Record) -> String {
+pub fn about(record: &Record) -> String {
     if let Some(event) = events::from_record(record) {
         return events::line(&event);
     }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhook_engine::discover::InstalledHooks;
-use anyhook_engine::journal::Journal;
+use anyhook_engine::journal::reader::ReadLine;
+use anyhook_engine::journal::{Journal, JournalPosition, SegmentName};
 use anyhook_engine::problem::nearest;
 use anyhook_model::host::HOST_IDS;
 
@@ -40,6 +42,18 @@ pub enum StatsError {
     },
 }
 
+/// The counts of the newest records.
+#[derive(Debug)]
+pub struct NewestTally {
+    /// The counts.
+    pub tally: Tally,
+    /// Whether older records of the scope were left out.
+    pub is_cut: bool,
+}
+
+/// It is asked once in so many lines whether the counts are still wanted.
+const ASKED_EVERY: u32 = 64;
+
 impl Tally {
     /// Reads the journal and counts what is in the scope.
     pub fn read(journal: &Journal, scope: TallyScope) -> Result<Self, StatsError> {
@@ -61,6 +75,50 @@ impl Tally {
         reader.read_on(&mut |record| self.take(&record))?;
         self.damaged = u64::try_from(reader.damaged()).unwrap_or(u64::MAX);
         Ok(())
+    }
+
+    /// Counts what is in the scope, the newest segments first, until that is not wanted any more:
+    /// for someone who waits. What is older than that is not counted; `has_older` says so.
+    pub fn read_newest(
+        journal: &Journal,
+        scope: TallyScope,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<NewestTally, StatsError> {
+        let mut tally = Self::new(scope);
+        match tally.read_back(journal, is_wanted) {
+            Ok(is_cut) => Ok(NewestTally { tally, is_cut }),
+            Err(source) => Err(StatsError::Journal { folder: journal.folder().to_owned(), source }),
+        }
+    }
+
+    fn read_back(&mut self, journal: &Journal, is_wanted: &dyn Fn() -> bool) -> io::Result<bool> {
+        let first = match self.scope.since {
+            Some(since) => journal.reader_since(since)?.position().cloned(),
+            None => None,
+        };
+        let segments = journal.segments()?;
+        let is_in_scope =
+            |segment: &SegmentName| first.as_ref().is_none_or(|first| *segment >= first.segment);
+        self.has_older = segments.iter().any(|segment| !is_in_scope(segment));
+        let (mut lines, mut damaged, mut is_cut) = (0_u32, 0_u64, false);
+        for segment in segments.into_iter().rev().filter(is_in_scope) {
+            let from = JournalPosition { segment, offset: u64::MAX };
+            let ended = journal.read_back(&from, &mut |ReadLine { line, .. }| {
+                match line.and_then(|line| line.record()) {
+                    Ok(record) => self.take(&record),
+                    Err(_) => damaged += 1,
+                }
+                lines = lines.wrapping_add(1);
+                is_cut = lines.is_multiple_of(ASKED_EVERY) && !is_wanted();
+                if is_cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })?;
+            if ended.is_break() {
+                break;
+            }
+        }
+        self.damaged = damaged;
+        self.has_older |= is_cut;
+        Ok(is_cut)
     }
 
     /// Rejects names of hooks and hosts that are neither known nor in the journal, whether they are

@@ -19,6 +19,6 @@ mod tests;
 pub mod top_n;
 pub mod waits;
 
-pub use journal::{StatsError, fails_closed};
+pub use journal::{NewestTally, StatsError, fails_closed};
 pub use shadow::shadow_of;
 pub use tally::{Tally, TallyScope};

@@ -8,12 +8,13 @@ use anyhook_model::SkipReason;
 use anyhook_model::report::StatsReport;
 use anyhook_model::report::stats::{
     FailureGroup, HookAtHost, HookStats, HostStats, LostPart, NeverFired, RunStats, StatsSteps,
+    VerdictSteps,
 };
 use jiff::Timestamp;
 
 use crate::runs::RunTally;
 use crate::shadow::shadow_of;
-use crate::tally::{HostTally, Tally};
+use crate::tally::{HostTally, HourVerdicts, Tally};
 
 /// How many runs are listed as the slowest.
 const SLOWEST: usize = 5;
@@ -72,6 +73,7 @@ pub fn make(tally: &Tally, wanted: &HookSelection<'_>, now: Timestamp) -> StatsR
         capped_stops: sum(|host| host.capped_stops),
         denied_but_ran: sum(|host| host.denied_but_ran),
         denied_but_ran_last: tally.denied_but_ran.all().cloned().collect(),
+        verdicts: steps.as_ref().map(|steps| steps.verdicts(tally)).unwrap_or_default(),
         steps: steps.as_ref().and_then(Steps::told),
         slowest: slowest(&hooks),
         never_fired: never_fired(tally, wanted),
@@ -227,13 +229,28 @@ impl Steps {
         })
     }
 
-    /// Sums up hours into steps.
+    fn verdicts(&self, tally: &Tally) -> VerdictSteps {
+        let count = |number: fn(&HourVerdicts) -> u64| {
+            self.sum(tally.hours.iter().map(|(hour, verdicts)| (*hour, number(verdicts))))
+        };
+        VerdictSteps {
+            denied: count(|hour| hour.denied),
+            asked: count(|hour| hour.asked),
+            passed: count(|hour| hour.passed),
+        }
+    }
+
     fn count(&self, tally: &RunTally, number: fn((u64, u64)) -> u64) -> Vec<u64> {
+        self.sum(tally.hours.iter().map(|(hour, counts)| (*hour, number(*counts))))
+    }
+
+    /// Sums up hours into steps.
+    fn sum(&self, hours: impl Iterator<Item = (i64, u64)>) -> Vec<u64> {
         let mut steps = vec![0; usize::try_from(self.count).unwrap_or(0)];
-        for (hour, counts) in &tally.hours {
+        for (hour, number) in hours {
             let step = usize::try_from(hour.div_euclid(self.hours) - self.first).ok();
             if let Some(step) = step.and_then(|step| steps.get_mut(step)) {
-                *step += number(*counts);
+                *step += number;
             }
         }
         steps

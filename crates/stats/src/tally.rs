@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use anyhook_hosts::bus_event::OURS;
 use anyhook_model::report::stats::DeniedButRan;
 use anyhook_model::{EventKind, Record, RecordId, RunOutcome};
 use jiff::Timestamp;
@@ -53,7 +54,20 @@ pub struct Tally {
     pub denied_but_ran: TopN<(Timestamp, RecordId), DeniedButRan>,
     /// How long decisions waited for a person.
     pub waiting: WaitTally,
+    /// How agents' events were answered, in each hour since 1970.
+    pub hours: BTreeMap<i64, HourVerdicts>,
     sessions: u32,
+}
+
+/// How agents' events were answered in an hour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HourVerdicts {
+    /// How many were denied.
+    pub denied: u64,
+    /// About how many a person was asked.
+    pub asked: u64,
+    /// How many were let through.
+    pub passed: u64,
 }
 
 /// What was received from one host, and the replies to it.
@@ -113,6 +127,7 @@ impl Tally {
             hooks: BTreeMap::new(),
             hosts: BTreeMap::new(),
             waiting: WaitTally::default(),
+            hours: BTreeMap::new(),
             sessions: 0,
         }
     }
@@ -126,6 +141,7 @@ impl Tally {
         self.records += 1;
         self.newest = self.newest.max(Some(record.at));
         self.waiting.take(record);
+        self.take_verdict(record);
         let host = self.hosts.entry(record.host.clone()).or_default();
         let session = host.take(record, &mut self.sessions);
         if let Some(denied_by) = &record.denied_by {
@@ -151,6 +167,22 @@ impl Tally {
                 .or_insert_with(|| RunTally::new(self.scope.keep))
                 .take(&turn);
         }
+    }
+
+    fn take_verdict(&mut self, record: &Record) {
+        // Outcomes of background hooks, and what anyhook itself reports, answer nobody.
+        if record.of.is_some() || record.host == OURS {
+            return;
+        }
+        let hour = self.hours.entry(record.at.as_second().div_euclid(3600)).or_default();
+        let counted = if is_denied(record) {
+            &mut hour.denied
+        } else if record.verdict.word() == "ask" {
+            &mut hour.asked
+        } else {
+            &mut hour.passed
+        };
+        *counted += 1;
     }
 
     /// Returns the number of sessions.

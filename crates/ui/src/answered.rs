@@ -1,7 +1,7 @@
 //! What becomes of a request from the network: refusals are journaled, and what was signed by a
 //! script is answered so that a script can read it.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};

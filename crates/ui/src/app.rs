@@ -9,9 +9,11 @@ use anyhook_engine::Places;
 use anyhook_engine::journal::Journal;
 use anyhook_engine::settings::Settings;
 use anyhook_model::StateDir;
+use anyhook_model::approval_request::StandingAnswer;
 use anyhook_model::daemon::{
     AgentView, DaemonStatus, DecisionView, Refusal, RefusalCode, Request, Response,
 };
+use anyhook_model::pipeline::{PipelineLine, PipelineView};
 use tokio::sync::watch;
 
 use crate::devices::DeviceStore;
@@ -117,6 +119,41 @@ impl App {
     pub async fn decisions(&self) -> Result<Vec<DecisionView>, PageError> {
         match self.ask(Request::Decisions).await? {
             Response::Decisions(decisions) => Ok(decisions),
+            _ => Err(PageError::no_answer()),
+        }
+    }
+
+    /// Returns every answer that counts for the rest of a session.
+    pub async fn standing(&self) -> Result<Vec<StandingAnswer>, PageError> {
+        match self.ask(Request::Standing).await? {
+            Response::Standing(answers) => Ok(answers),
+            _ => Err(PageError::no_answer()),
+        }
+    }
+
+    /// Returns every pipeline, the newest first.
+    pub async fn pipelines(&self) -> Result<Vec<PipelineView>, PageError> {
+        match self.ask(Request::Pipelines).await? {
+            Response::Pipelines(mut pipelines) => {
+                pipelines.sort_by_key(|pipeline| std::cmp::Reverse(pipeline.created));
+                Ok(pipelines)
+            }
+            _ => Err(PageError::no_answer()),
+        }
+    }
+
+    /// Returns a pipeline by its id.
+    pub async fn pipeline(&self, id: &str) -> Result<PipelineView, PageError> {
+        match self.ask(Request::Pipeline { id: id.to_owned() }).await? {
+            Response::Pipeline(pipeline) => Ok(*pipeline),
+            _ => Err(PageError::no_answer()),
+        }
+    }
+
+    /// Returns the log of a pipeline after a line.
+    pub async fn pipeline_log(&self, id: &str, after: u64) -> Result<Vec<PipelineLine>, PageError> {
+        match self.ask(Request::PipelineLog { id: id.to_owned(), after }).await? {
+            Response::PipelineLog(lines) => Ok(lines),
             _ => Err(PageError::no_answer()),
         }
     }

@@ -19,14 +19,20 @@ const ICON: &str = include_str!("assets/icon.svg");
 
 /// Returns the routes of the files.
 pub fn routes() -> Router<Arc<App>> {
-    Router::new()
+    let routes = Router::new()
         .route("/assets/page.css", get(|| async { file("text/css; charset=utf-8", STYLE) }))
         .route("/assets/page.js", get(|| async { file("text/javascript; charset=utf-8", SCRIPT) }))
         .route(
             "/assets/device.js",
             get(|| async { file("text/javascript; charset=utf-8", DEVICE_SCRIPT) }),
         )
-        .route("/assets/icon.svg", get(|| async { file("image/svg+xml", ICON) }))
+        .route("/assets/icon.svg", get(|| async { file("image/svg+xml", ICON) }));
+    #[cfg(feature = "workflow")]
+    let routes = routes.route(
+        "/assets/workflow.css",
+        get(|| async { file("text/css; charset=utf-8", crate::workflows::style()) }),
+    );
+    routes
 }
 
 fn file(kind: &'static str, text: &'static str) -> impl IntoResponse {

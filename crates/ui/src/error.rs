@@ -1,7 +1,7 @@
 //! Why a request is not answered, as JSON for programs; views show the same as a page.
 
+use crate::json::Json;
 use anyhook_model::daemon::{Refusal, RefusalCode};
-use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -66,6 +66,11 @@ impl PageError {
 
     /// A file cannot be read.
     pub fn unreadable(error: &std::io::Error) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "unreadable", error.to_string())
+    }
+
+    /// The journal cannot be counted.
+    pub fn of_stats(error: &anyhook_stats::StatsError) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "unreadable", error.to_string())
     }
 

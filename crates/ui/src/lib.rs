@@ -20,6 +20,9 @@ pub mod devices;
 mod error;
 pub mod fingerprint;
 mod guard;
+mod hooks;
+mod journal;
+mod json;
 mod lan;
 mod listener;
 mod live;
@@ -30,9 +33,14 @@ mod secret;
 mod server;
 mod sessions;
 mod signed;
+mod stats;
+mod time_box;
 pub mod tokens;
 mod usage;
 mod views;
+mod workflows;
 
 pub use lan::LanOptions;
 pub use server::{Page, PageOptions};
+#[cfg(feature = "workflow")]
+pub use workflows::use_method;

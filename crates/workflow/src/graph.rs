@@ -9,7 +9,7 @@ use super::state::{StageState, WorkflowState};
 use super::vocabulary::{Asks, Decision, Risk, When};
 
 pub use mermaid::mermaid;
-pub use svg::svg;
+pub use svg::{STYLE, svg, svg_of_page};
 
 fn approval(stage: &StageDefinition) -> Option<When> {
     stage.approval.as_ref().map(|rule| rule.when)

@@ -21,7 +21,8 @@
 //! - [`documentation`], [`opinion`]: help from MCP servers, found and waited for by
 //!   [`server_finder`];
 //! - [`gate_request`], [`question`], [`watcher`]: people are asked through the daemon;
-//! - [`registry`]: the workflows of this user, over all projects;
+//! - [`registry`], [`listing`]: the workflows of this user, over all projects;
+//! - [`report`]: the status of one, for programs;
 //! - [`supervisor`]: starts the agents, and continues when they have submitted their work.
 //!
 //! All of it fails with a [`WorkflowError`](error::WorkflowError), and prints nothing.
@@ -61,6 +62,8 @@ pub mod error;
 #[cfg(feature = "project")]
 pub mod gate_request;
 #[cfg(feature = "project")]
+pub mod listing;
+#[cfg(feature = "project")]
 pub mod opinion;
 #[cfg(feature = "project")]
 pub mod project;
@@ -68,6 +71,8 @@ pub mod project;
 pub mod question;
 #[cfg(feature = "project")]
 pub mod registry;
+#[cfg(feature = "project")]
+pub mod report;
 #[cfg(feature = "project")]
 pub mod server_finder;
 #[cfg(feature = "project")]

@@ -12,7 +12,6 @@ mod history;
 mod init;
 mod list;
 mod next;
-pub mod report;
 mod reset;
 mod run;
 mod status;

@@ -76,6 +76,7 @@ impl Core {
             by: reply.by(),
             again: false,
             digest: held.inquiry.digest.clone(),
+            signature: None,
         })
     }
 

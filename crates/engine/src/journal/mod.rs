@@ -15,6 +15,7 @@
 //! - [`segment`] appends to the open segment with a single write, which the system keeps contiguous
 //!   among many writers, and opens the next one by size and by day.
 //! - [`reader`] reads from any position; lines that are not records are counted and skipped.
+//!   [`Journal::read_back`] reads from the end.
 //! - [`retention`] seals closed segments and drops the oldest, never one that a [`follower`] still
 //!   needs.
 //! - [`verify`] checks the integrity of all of it; [`denied`] finds calls that ran although they
@@ -22,6 +23,7 @@
 //!
 //! A line torn by a crash or a full disk does no harm: the next record starts on a line of its own.
 
+mod backwards;
 pub mod denied;
 pub mod follower;
 pub mod line;

@@ -307,6 +307,13 @@ fn shares(span: &str, used: Figures, limits: Limits) -> Vec<Share> {
     .collect()
 }
 
+/// Returns what a use of tokens costs, by the prices in the options of a pack's hook; `None` if there
+/// are none.
+pub fn cost_by_options(options: &serde_json::Value, usage: Usage) -> Option<f64> {
+    let options: BudgetOptions = crate::options::read(options).ok()?;
+    options.prices.map(|prices| cost(usage, &prices))
+}
+
 /// Returns what counts as tokens: all but those read from the model's cache.
 fn tokens(usage: Usage) -> u64 {
     let counts = [usage.input_tokens, usage.output_tokens, usage.cache_write_tokens];
@@ -328,6 +335,21 @@ mod tests {
 
     use super::*;
     use crate::options;
+
+    #[test]
+    fn a_cost_needs_prices() {
+        let usage = Usage {
+            input_tokens: Some(2_000_000),
+            output_tokens: Some(1_000_000),
+            ..Usage::default()
+        };
+        let prices = json!({"prices": {"input": 3, "output": 15}, "day": {}});
+        let cost = cost_by_options(&prices, usage).unwrap();
+        assert!((cost - 21.0).abs() < 1e-9, "{cost}");
+        assert_eq!(cost_by_options(&json!({"session": {"calls": 1}}), usage), None);
+        assert_eq!(cost_by_options(&Value::Null, usage), None);
+        assert_eq!(cost_by_options(&json!({"misspelled": 1}), usage), None);
+    }
     use crate::sensitive::reason;
 
     struct Sample {

@@ -32,8 +32,11 @@ pub struct StatsReport {
     pub denied_but_ran: u64,
     /// The last of these.
     pub denied_but_ran_last: Vec<DeniedButRan>,
-    /// The buckets of `runs_per_step` and `blocks_per_step`; null if there is nothing to count.
+    /// The buckets of `verdicts`, `runs_per_step` and `blocks_per_step`; null if there is nothing to
+    /// count.
     pub steps: Option<StatsSteps>,
+    /// How agents' events were answered, in each step.
+    pub verdicts: VerdictSteps,
     /// Every hook that ran, the most frequent first.
     pub hooks: Vec<HookStats>,
     /// Every host that sent events, the most frequent first.
@@ -48,7 +51,19 @@ pub struct StatsReport {
     pub always_failing: Vec<String>,
 }
 
-/// The time buckets for counting runs and blocks.
+/// How agents' events were answered, in each step.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VerdictSteps {
+    /// How many were denied.
+    pub denied: Vec<u64>,
+    /// About how many a person was asked.
+    pub asked: Vec<u64>,
+    /// How many were let through, with or without an opinion.
+    pub passed: Vec<u64>,
+}
+
+/// The time buckets for counting events, runs and blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatsSteps {

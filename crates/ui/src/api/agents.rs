@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::json::Json;
 use anyhook_model::daemon::{AgentView, Request, SendKeys};
+use axum::Extension;
 use axum::extract::State;
 use axum::routing::{get, post};
-use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 
 use super::input::{Body, Name, Parameters};

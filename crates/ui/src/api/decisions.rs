@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::json::Json;
 use anyhook_model::Resolution;
 use anyhook_model::daemon::{ClaimRequest, DecisionView, Request, ResolveDecision, Response};
+use axum::Extension;
 use axum::extract::State;
 use axum::routing::{get, post};
-use axum::{Extension, Json};
 use serde::Deserialize;
 
 use super::input::{Body, Name, Parameters};

@@ -55,7 +55,7 @@ async fn events(
         let all: Vec<_> = told.iter().map(PublishedEvent::to_object).collect();
         let event = Event::default().event("happened").id(number.to_string());
         // Objects of JSON are always JSON.
-        event.json_data(&all).unwrap_or_default()
+        event.data(serde_json::to_string(&all).unwrap_or_default())
     });
     Ok(alive(stream.while_admitted(&app, &caller)))
 }

@@ -4,10 +4,16 @@
 mod agents;
 pub mod decisions;
 mod events;
+mod hooks;
 pub mod input;
 pub mod openapi;
 mod operation;
+mod pipelines;
+mod records;
+pub mod standing;
+mod stats;
 mod status;
+mod workflows;
 
 use std::sync::Arc;
 
@@ -25,6 +31,12 @@ pub fn operations() -> Vec<Operation> {
         status::operations(),
         agents::operations(),
         decisions::operations(),
+        standing::operations(),
+        records::operations(),
+        hooks::operations(),
+        pipelines::operations(),
+        workflows::operations(),
+        stats::operations(),
         events::operations(),
         openapi::operations(),
     ];

@@ -125,9 +125,16 @@ fn of_operation(
 fn of_parameter(parameter: &super::operation::Parameter) -> serde_json::Value {
     use serde_json::json;
 
+    use super::operation::ParameterKind;
+
     match parameter.kind {
-        "integer" => json!({"type": "integer", "minimum": 0}),
-        kind if parameter.is_in_path => json!({"type": kind, "minLength": 1}),
-        kind => json!({"type": kind}),
+        ParameterKind::Text if parameter.is_in_path => json!({"type": "string", "minLength": 1}),
+        ParameterKind::Text => json!({"type": "string"}),
+        ParameterKind::Pattern(pattern) => json!({"type": "string", "pattern": pattern}),
+        ParameterKind::Word(words) => json!({"type": "string", "enum": words}),
+        ParameterKind::Flag => json!({"type": "boolean"}),
+        ParameterKind::Number(least, most) => {
+            json!({"type": "integer", "minimum": least, "maximum": most})
+        }
     }
 }

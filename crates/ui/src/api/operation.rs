@@ -37,31 +37,77 @@ pub struct Parameter {
     pub name: &'static str,
     /// What it means.
     pub about: &'static str,
-    /// The JSON type of its value.
-    pub kind: &'static str,
+    /// What its value may be.
+    pub kind: ParameterKind,
     /// Whether it is in the path.
     pub is_in_path: bool,
 }
 
+/// What the value of a parameter may be.
+#[derive(Clone, Copy, Debug)]
+pub enum ParameterKind {
+    /// Any text.
+    Text,
+    /// A text that matches an expression.
+    Pattern(&'static str),
+    /// One of some words.
+    Word(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
+    /// A number in a range.
+    Number(u64, u64),
+}
+
+/// How long ago: what a program should use. Days and times are read, too, as on the command line.
+const AGO: &str = "^[0-9]{1,4}[smhd]$";
+
 impl Parameter {
+    const fn of_query(name: &'static str, about: &'static str, kind: ParameterKind) -> Self {
+        Self { name, about, kind, is_in_path: false }
+    }
+
     /// A part of the path.
     pub const fn path(name: &'static str, about: &'static str) -> Self {
-        Self { name, about, kind: "string", is_in_path: true }
+        Self { name, about, kind: ParameterKind::Text, is_in_path: true }
     }
 
     /// A parameter of the query, a text.
     pub const fn text(name: &'static str, about: &'static str) -> Self {
-        Self { name, about, kind: "string", is_in_path: false }
+        Self::of_query(name, about, ParameterKind::Text)
+    }
+
+    /// A parameter of the query, a text that matches an expression.
+    pub const fn pattern(name: &'static str, about: &'static str, is: &'static str) -> Self {
+        Self::of_query(name, about, ParameterKind::Pattern(is))
+    }
+
+    /// A parameter of the query, a time.
+    pub const fn time(name: &'static str, about: &'static str) -> Self {
+        Self::of_query(name, about, ParameterKind::Pattern(AGO))
+    }
+
+    /// A parameter of the query, one of some words.
+    pub const fn word(
+        name: &'static str,
+        about: &'static str,
+        words: &'static [&'static str],
+    ) -> Self {
+        Self::of_query(name, about, ParameterKind::Word(words))
     }
 
     /// A parameter of the query, `true` or `false`.
     pub const fn flag(name: &'static str, about: &'static str) -> Self {
-        Self { name, about, kind: "boolean", is_in_path: false }
+        Self::of_query(name, about, ParameterKind::Flag)
     }
 
     /// A parameter of the query, a number.
     pub const fn number(name: &'static str, about: &'static str) -> Self {
-        Self { name, about, kind: "integer", is_in_path: false }
+        Self::of_query(name, about, ParameterKind::Number(0, u64::MAX))
+    }
+
+    /// A parameter of the query, a number in a range.
+    pub const fn bounded(name: &'static str, about: &'static str, least: u64, most: u64) -> Self {
+        Self::of_query(name, about, ParameterKind::Number(least, most))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::json::Json;
 use anyhook_model::daemon::DaemonStatus;
-use axum::Json;
 use axum::extract::State;
 use axum::routing::get;
 

@@ -1,10 +1,11 @@
 //! Agents: what each of them does now, and one of them in detail.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhook_model::AgentState;
-use anyhook_model::daemon::{AgentView, DecisionView, Request, SendKeys, Usage};
+use anyhook_model::daemon::{AgentView, DecisionView, Request, SendKeys};
+use anyhook_pages::search::RecordSearch;
+use anyhook_terminal::format::{many, thousands};
 use axum::Extension;
 use axum::extract::{Form, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -12,16 +13,20 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::layout::{PageHead, csrf, page};
-use super::parts::{ago, empty, fact, folder_name, in_path};
+use super::parts::{ago, empty, fact, folder_name, in_path, span, with_query};
 use super::{Failed, decisions};
 use crate::api::input::Name;
-use crate::app::{App, blocking};
+use crate::app::App;
 use crate::error::PageError;
 use crate::guard::Caller;
+use crate::journal::{self, ReadQuery, RecordPage};
 use crate::screen;
+use crate::stats::{self, AgentUsage};
 
 /// How many agents that have ended are shown.
 const ENDED: usize = 20;
+/// How many of the last events of an agent are shown.
+const LAST: usize = 15;
 
 /// Shows all agents.
 pub async fn list(
@@ -169,7 +174,8 @@ async fn detail(app: &App, caller: &Caller, id: &str) -> Result<(String, Markup)
     let open = decisions.iter().filter(of_agent).filter(|one| one.resolution.is_none());
     let made = decisions.iter().rev().filter(of_agent).filter(|one| one.resolution.is_some());
     let (open, made): (Vec<_>, Vec<_>) = (open.collect(), made.take(10).collect());
-    let used = usage(&agent).await;
+    let used = stats::of_one(app, &agent).await;
+    let last = last_records(app, &agent).await;
     let screen = screen::of_agent(app, &agent.id).await.ok();
     let content = html! {
         h1 { (agent.shown_name()) " " (state(&agent)) }
@@ -182,7 +188,11 @@ async fn detail(app: &App, caller: &Caller, id: &str) -> Result<(String, Markup)
             (fact("Folder", agent.work_dir.as_deref()))
             (fact("Session", agent.session.as_deref()))
             (fact("Process", agent.process.as_ref().map(|process| process.pid.to_string()).as_deref()))
-            (tokens(used))
+            (waited(&agent, &decisions))
+            @if let Some(pipeline) = &agent.pipeline {
+                dt { "Pipeline" } dd { a href={"/pipelines/" (in_path(pipeline.as_str()))} { (pipeline) } }
+            }
+            (tokens(used.as_ref()))
         }
         @if agent.unguarded > 0 {
             p.notice.bad {
@@ -199,6 +209,7 @@ async fn detail(app: &App, caller: &Caller, id: &str) -> Result<(String, Markup)
             h2 { "Answered" }
             ul.plain #answered { @for decision in made { (decisions::line(decision)) } }
         }
+        (events(&agent, last.as_ref()))
     };
     Ok((agent.shown_name().to_owned(), content))
 }
@@ -223,27 +234,54 @@ fn terminal(agent: &AgentView, caller: &Caller, screen: &str) -> Markup {
     }
 }
 
-/// Reads what an agent has used from its transcript.
-async fn usage(agent: &AgentView) -> Option<Usage> {
-    let (host, log) = (agent.host.clone()?, agent.log.clone()?);
-    let session = agent.session.clone();
-    let read =
-        move || Ok(anyhook_daemon::usage::of_log(&host, Path::new(&log), session.as_deref()));
-    blocking(read).await.ok().flatten()
+/// Returns the last records of an agent's session.
+async fn last_records(app: &App, agent: &AgentView) -> Option<RecordPage> {
+    let search = RecordSearch {
+        session: Some(agent.session.clone()?),
+        host: agent.host.clone(),
+        ..RecordSearch::default()
+    };
+    journal::find(app, ReadQuery { search, ..ReadQuery::default() }, LAST).await.ok()
 }
 
-fn tokens(used: Option<Usage>) -> Markup {
-    let used = used.unwrap_or_default();
-    let number = |number: u64| anyhook_terminal::format::thousands(number);
+fn events(agent: &AgentView, last: Option<&RecordPage>) -> Markup {
+    let Some((last, session)) = last.zip(agent.session.as_deref()) else {
+        return Markup::default();
+    };
+    let host = agent.host.as_deref().map(|host| ("host", host));
+    let all = with_query("/journal", host.into_iter().chain([("session", session)]));
+    html! {
+        h2 #events { "Last events" }
+        @if last.records.is_empty() { p.hint { "There are none in the journal." } }
+        @else { (super::journal::table(&last.records)) }
+        p { a href=(all) { "All in the journal" } }
+    }
+}
+
+/// How long an agent has waited for a person.
+fn waited(agent: &AgentView, decisions: &[DecisionView]) -> Markup {
+    let of_agent = decisions.iter().filter(|one| one.inquiry.agent == agent.id);
+    let (count, waited) = of_agent
+        .fold((0_u64, 0_u64), |(count, sum), one| (count + 1, sum.saturating_add(one.waited_ms)));
+    html! {
+        @if let AgentState::Prompting(_) = agent.full_state() { dt { "Waiting for you" } dd { (ago(agent.since)) } }
+        @if count > 0 { dt { "Waited in all" } dd { (span(waited)) ", for " (many(count, "decision")) } }
+    }
+}
+
+fn tokens(used: Option<&AgentUsage>) -> Markup {
+    let usage = used.map(|used| used.usage).unwrap_or_default();
+    let cost = used.and_then(|used| used.cost).map(|cost| format!("{cost:.2}"));
     html! {
         @for (name, value) in [
-            ("Prompts", used.turns),
-            ("Tokens in", used.input_tokens),
-            ("Tokens out", used.output_tokens),
-            ("From the cache", used.cache_read_tokens),
+            ("Prompts", usage.turns),
+            ("Tokens in", usage.input_tokens),
+            ("Tokens out", usage.output_tokens),
+            ("From the cache", usage.cache_read_tokens),
         ] {
-            (fact(name, value.map(number).as_deref()))
+            (fact(name, value.map(thousands).as_deref()))
         }
+        (fact("Cost", cost.as_deref()))
     }
 }
 

@@ -120,7 +120,8 @@ fn rest(input: &Value, shown: &[&str]) -> Markup {
     }
 }
 
-fn pretty(value: &Value) -> String {
+/// Returns a value on several lines.
+pub fn pretty(value: &Value) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     shorten(&text, 64 * 1024)
 }

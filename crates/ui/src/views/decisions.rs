@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhook_flow::approval_requests::{ALLOW, ended};
-use anyhook_model::approval_request::{AgentQuestion, ApprovalKind, DECLINE};
+use anyhook_model::approval_request::{AgentQuestion, ApprovalKind, DECLINE, StandingAnswer};
 use anyhook_model::daemon::{AgentView, DecisionView, Request};
 use axum::Extension;
 use axum::body::Bytes;
@@ -18,6 +18,7 @@ use super::layout::{PageHead, csrf, page};
 use super::parts::{ago, empty, folder_name, in_path, left, span};
 use crate::api::decisions::{Answer, change_claim, resolve};
 use crate::api::input::Name;
+use crate::api::standing;
 use crate::app::App;
 use crate::error::PageError;
 use crate::guard::Caller;
@@ -30,9 +31,10 @@ pub async fn list(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Markup, Failed> {
-    let (agents, decisions) = match (app.agents().await, app.decisions().await) {
-        (Ok(agents), Ok(decisions)) => (agents, decisions),
-        (Err(error), _) | (_, Err(error)) => return Err(Failed(error, caller)),
+    let known = async { Ok((app.agents().await?, app.decisions().await?, app.standing().await?)) };
+    let (agents, decisions, standing) = match known.await {
+        Ok(known) => known,
+        Err(error) => return Err(Failed(error, caller)),
     };
     let (open, mut made): (Vec<_>, Vec<_>) =
         decisions.iter().partition(|decision| decision.resolution.is_none());
@@ -52,6 +54,7 @@ pub async fn list(
             }))
         }
         div #open { @for card in &cards { (card) } }
+        (standing_answers(&caller, &standing, &agents))
         @if !made.is_empty() {
             h2 { "Answered" }
             ul.plain #answered { @for decision in made.iter().take(MADE) { (line(decision)) } }
@@ -59,6 +62,48 @@ pub async fn list(
     };
     let head = PageHead { section: "/decisions", title: "Inbox", follows: "decisions" };
     Ok(page(&app, &caller, head, &content).await)
+}
+
+/// The calls that are allowed for the rest of a session, and how to change that.
+fn standing_answers(caller: &Caller, all: &[StandingAnswer], agents: &[AgentView]) -> Markup {
+    let shown_agent = |answer: &StandingAnswer| {
+        let agent = agents.iter().find(|agent| agent.id == answer.agent);
+        agent.map_or(answer.agent.as_str(), AgentView::shown_name).to_owned()
+    };
+    html! {
+        @if !all.is_empty() {
+            h2 #allowed { "Allowed again in this session" }
+            ul.plain #standing {
+                @for answer in all {
+                    li data-key={"standing-" (answer.id)} {
+                        a href={"/agents/" (in_path(&answer.agent))} { (shown_agent(answer)) } " "
+                        @match (&answer.tool, &answer.about) {
+                            (Some(tool), Some(about)) => { code { (tool) ": " (about) } },
+                            _ => { (answer.question) },
+                        }
+                        " " span.hint { "allowed by " (answer.by) " " (ago(answer.since)) " ago, used " (answer.used) " times" }
+                        " "
+                        form.inline #{"revoke-" (answer.id)} method="post" action={"/standing/" (in_path(answer.id.as_str())) "/revoke"} {
+                            (csrf(caller))
+                            button.quiet type="submit" { "Revoke" span.unseen { " this answer" } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Revokes a standing answer.
+pub async fn revoke(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Name(id): Name,
+) -> Result<Response, Failed> {
+    match standing::revoke(&app, &caller, &id).await {
+        Ok(_) => Ok(Redirect::to("/decisions#allowed").into_response()),
+        Err(error) => Err(Failed(error, caller)),
+    }
 }
 
 /// Shows one decision.
@@ -344,5 +389,28 @@ async fn claimed(
             Ok(Redirect::to(&format!("/decisions/{id}")).into_response())
         }
         Err(error) => Err(Failed(error, caller)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tokens::Scope;
+
+    #[test]
+    fn a_standing_answer_is_shown_with_a_way_to_revoke_it() {
+        let evil = "<script>x</script>\"";
+        let answer: StandingAnswer = serde_json::from_value(json!({
+            "id": "7k2m9x4q", "kind": "permission", "agent": evil, "question": evil, "tool": "Shell",
+            "about": evil, "digest": "d", "by": evil, "since": "2026-01-31T09:00:00Z", "used": 3,
+        }))
+        .unwrap();
+        let caller = Caller::Program { name: "x".to_owned(), scope: Scope::Answer };
+        let shown = standing_answers(&caller, &[answer], &[]).into_string();
+        assert!(shown.contains("action=\"/standing/7k2m9x4q/revoke\""), "{shown}");
+        assert!(shown.contains("used 3 times") && !shown.contains("<script>"), "{shown}");
+        assert_eq!(standing_answers(&caller, &[], &[]).into_string(), "");
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::json::Json;
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::{Extension, Json};
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::json;

@@ -8,8 +8,17 @@ use crate::assets::VERSION;
 use crate::guard::Caller;
 
 /// The sections of the page: their address, their name, and the changes that concern them.
-const SECTIONS: [(&str, &str); 3] =
-    [("/agents", "Agents"), ("/decisions", "Inbox"), ("/devices", "Devices")];
+const SECTIONS: &[(&str, &str)] = &[
+    ("/agents", "Agents"),
+    ("/decisions", "Inbox"),
+    ("/journal", "Journal"),
+    ("/hooks", "Hooks"),
+    ("/pipelines", "Pipelines"),
+    #[cfg(feature = "workflow")]
+    ("/workflows", "Workflows"),
+    ("/stats", "Statistics"),
+    ("/devices", "Devices"),
+];
 
 /// A page: where it is, what it is called, and which changes concern it.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +49,7 @@ pub async fn page(app: &App, caller: &Caller, head: PageHead<'_>, content: &Mark
                 header #top {
                     a.brand href="/agents" { img src={"/assets/icon.svg?" (VERSION)} alt="" width="24" height="24"; "anyhook" }
                     nav #nav aria-label="Sections" {
-                        @for (address, name) in SECTIONS {
+                        @for (address, name) in SECTIONS.iter().copied() {
                             a href=(address) aria-current=[(address == head.section).then_some("page")] {
                                 (name)
                                 @if address == "/decisions" && waiting > 0 {

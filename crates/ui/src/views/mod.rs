@@ -6,8 +6,16 @@ mod decisions;
 mod devices;
 mod enter;
 mod form;
+mod hooks;
+mod journal;
 mod layout;
 mod parts;
+mod pipelines;
+mod plot;
+mod record;
+mod stats;
+#[cfg(feature = "workflow")]
+mod workflows;
 
 use std::sync::Arc;
 
@@ -25,7 +33,7 @@ use crate::listener::{Listener, Reach};
 
 /// Returns the routes of the pages.
 pub fn routes() -> Router<Arc<App>> {
-    Router::new()
+    let routes = Router::new()
         .route("/", get(|| async { Redirect::to("/agents") }))
         .route("/leave", post(enter::leave))
         .route("/agents", get(agents::list))
@@ -36,8 +44,20 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/decisions/{id}/answer", post(decisions::answer))
         .route("/decisions/{id}/claim", post(decisions::claim))
         .route("/decisions/{id}/release", post(decisions::release))
+        .route("/standing/{id}/revoke", post(decisions::revoke))
+        .route("/journal", get(journal::list))
+        .route("/journal/{id}", get(record::show))
+        .route("/hooks", get(hooks::list))
+        .route("/pipelines", get(pipelines::list))
+        .route("/pipelines/{id}", get(pipelines::show))
+        .route("/stats", get(stats::show))
         .route("/devices", get(devices::list))
-        .route("/devices/{id}/remove", post(devices::remove))
+        .route("/devices/{id}/remove", post(devices::remove));
+    #[cfg(feature = "workflow")]
+    let routes = routes
+        .route("/workflows", get(workflows::list))
+        .route("/workflows/{id}", get(workflows::show));
+    routes
 }
 
 /// Returns how someone gets in at a listener.

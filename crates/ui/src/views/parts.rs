@@ -1,6 +1,8 @@
 //! Small parts of pages.
 
-use anyhook_terminal::format::brief;
+use anyhook_model::json::shorten;
+use anyhook_terminal::format::{brief, thousands};
+use anyhook_terminal::{Tone, printable};
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
 
@@ -34,6 +36,50 @@ pub fn fact(name: &str, value: Option<&str>) -> Markup {
 /// The name of a project's folder.
 pub fn folder_name(path: &str) -> &str {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
+}
+
+/// The class of a tone.
+pub fn tone(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "good",
+        Tone::Bad => "bad",
+        Tone::Warn => "wait",
+        Tone::Hint => "idle",
+        Tone::Plain | Tone::Strong | Tone::Dim => "over",
+    }
+}
+
+/// A text in full, or its beginning if it is very long; without what moves a cursor.
+pub fn long_text(text: &str, limit: usize) -> Markup {
+    let shown = shorten(text, limit);
+    let left = text.len().saturating_sub(shown.len());
+    html! {
+        pre tabindex="0" { (printable(&shown)) }
+        @if left > 0 { p.hint { "The rest is not shown: " (thousands(left as u64)) " bytes more." } }
+    }
+}
+
+/// What is wrong with what was asked for.
+pub fn problems(problems: &[String]) -> Markup {
+    html! {
+        @if !problems.is_empty() {
+            div.notice.bad role="alert" {
+                @for problem in problems { p { (super::sentence(&printable(&shorten(problem, 500)))) } }
+            }
+        }
+    }
+}
+
+/// Returns an address with a query; values may be any text.
+pub fn with_query<'pair>(
+    path: &str,
+    pairs: impl IntoIterator<Item = (&'pair str, &'pair str)>,
+) -> String {
+    let pairs: Vec<String> = pairs
+        .into_iter()
+        .map(|(name, value)| format!("{}={}", in_path(name), in_path(value)))
+        .collect();
+    if pairs.is_empty() { path.to_owned() } else { format!("{path}?{}", pairs.join("&")) }
 }
 
 /// Returns a part of an address, so that any text is one part of a path.

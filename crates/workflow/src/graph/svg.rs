@@ -9,6 +9,7 @@ use super::{GateStatus, Reviewed, gate_lines, gate_status, reviewed, state_of};
 use crate::definition::{StageDefinition, WorkflowDefinition};
 use crate::state::{ReviewState, WorkflowState};
 use crate::vocabulary::{Asks, ReviewStatus, Verdict};
+pub use page::STYLE;
 use page::{SvgPage, text_width};
 
 /// Space around everything.
@@ -20,6 +21,15 @@ const CHIP: i32 = 10;
 
 /// Draws a workflow; with a state, also the status of each stage.
 pub fn svg(definition: &WorkflowDefinition, state: Option<&WorkflowState>) -> String {
+    draw(definition, state, true)
+}
+
+/// Like [`svg`], without a style: for a page that has [`STYLE`].
+pub fn svg_of_page(definition: &WorkflowDefinition, state: Option<&WorkflowState>) -> String {
+    draw(definition, state, false)
+}
+
+fn draw(definition: &WorkflowDefinition, state: Option<&WorkflowState>, has_style: bool) -> String {
     let sizes = Sizes {
         width: &|stage| width(definition, stage),
         height: if state.is_some() { 88 } else { 68 },
@@ -50,7 +60,8 @@ pub fn svg(definition: &WorkflowDefinition, state: Option<&WorkflowState>) -> St
     }
     let (right, bottom) = panel::draw(&mut page, definition, state, (plan.right + 56, TOP), &plan);
     let size = (right.max(plan.right) + MARGIN, bottom.max(plan.bottom) + MARGIN);
-    page.finish(size, &format!("Workflow {}", definition.name), &described(definition, state))
+    let title = format!("Workflow {}", definition.name);
+    page.finish(size, &title, &described(definition, state), has_style)
 }
 
 /// Describes in words what the graph shows.

@@ -13,10 +13,10 @@ use anyhook_workflow::state::WorkflowState;
 use anyhook_workflow::vocabulary::WorkflowStatus;
 
 use crate::commands::CommandResult;
-use crate::commands::workflow::report::waits;
 use crate::environment::Environment;
 use crate::ui::{Out, Tone};
 use crate::workflow;
+use anyhook_workflow::report::waits;
 
 pub fn run(wait: Option<Duration>, environment: &Environment) -> CommandResult {
     let event = workflow::read_event()?;

@@ -2,8 +2,8 @@
 
 use anyhook_engine::journal::Journal;
 use anyhook_engine::problem::nearest;
-use anyhook_model::json::any_leaf;
 use anyhook_model::{EventKind, Record};
+use anyhook_pages::search::{RecordSearch, VerdictWord};
 use clap::Args;
 use jiff::Timestamp;
 
@@ -80,47 +80,37 @@ impl RecordFilter {
 
     /// Returns whether a record matches; long texts are looked up in `journal`.
     pub fn takes(&self, record: &Record, now: Timestamp, journal: &Journal) -> bool {
-        let is = |asked: &Option<String>, told: Option<&str>| {
-            asked.as_deref().is_none_or(|asked| told == Some(asked))
-        };
-        let verdict = |word: &Verdicts| match word {
-            // Also an `ask` that could not be answered by anyone.
-            Verdicts::Deny => record.denies(),
-            Verdicts::Ask => record.verdict.word() == "ask",
-            Verdicts::Allow => record.verdict.word() == "allow",
-            Verdicts::None => record.verdict.word() == "none",
-            Verdicts::Capped => record.verdict.capped,
-            Verdicts::Changed => record.verdict.input.is_some(),
-            Verdicts::Context => record.verdict.context.is_some(),
-            Verdicts::Failed => record.runs.iter().any(|run| run.failure.is_some()),
-        };
-        let begins =
-            |session: &str| record.session.as_deref().is_some_and(|told| told.starts_with(session));
-        self.since.is_none_or(|since| record.at >= since.moment(now))
-            && self.until.is_none_or(|until| record.at <= until.moment(now))
-            && self.session.as_deref().is_none_or(begins)
-            && is(&self.host, Some(&record.host))
-            && self.project.as_ref().is_none_or(|wanted| {
-                wanted.matches_path(record.project_dir.as_ref().unwrap_or(&record.work_dir))
-            })
-            && is(&self.tool, record.tool.as_deref())
-            && self.event.as_ref().is_none_or(|event| {
-                let kind = EventKind::in_any_spelling(event);
-                record.event == kind.map_or_else(|| EventKind::from_name(event), |(kind, _)| kind)
-            })
-            && self.hook.as_ref().is_none_or(|hook| record.runs.iter().any(|run| run.hook == *hook))
-            && self.verdict.as_ref().is_none_or(verdict)
-            && self.text.as_ref().is_none_or(|text| {
-                let text = text.to_lowercase();
-                let in_long =
-                    || journal.restored(record.clone()).is_ok_and(|it| contains(&it, &text));
-                contains(record, &text) || !record.long.is_empty() && in_long()
-            })
+        self.search(now).takes(record, journal)
+    }
+
+    /// Returns which records are asked for.
+    pub fn search(&self, now: Timestamp) -> RecordSearch {
+        RecordSearch {
+            since: self.since.map(|since| since.moment(now)),
+            until: self.until.map(|until| until.moment(now)),
+            session: self.session.clone(),
+            host: self.host.clone(),
+            project: self.project.clone(),
+            event: self.event.clone(),
+            tool: self.tool.clone(),
+            hook: self.hook.clone(),
+            verdict: self.verdict.map(Verdicts::word),
+            text: self.text.clone(),
+        }
     }
 }
 
-/// Returns whether any value of a record contains a text.
-fn contains(record: &Record, text: &str) -> bool {
-    serde_json::to_value(record)
-        .is_ok_and(|value| any_leaf(&value, &mut |leaf| leaf.to_lowercase().contains(text)))
+impl Verdicts {
+    fn word(self) -> VerdictWord {
+        match self {
+            Self::Deny => VerdictWord::Deny,
+            Self::Ask => VerdictWord::Ask,
+            Self::Allow => VerdictWord::Allow,
+            Self::None => VerdictWord::None,
+            Self::Capped => VerdictWord::Capped,
+            Self::Failed => VerdictWord::Failed,
+            Self::Changed => VerdictWord::Changed,
+            Self::Context => VerdictWord::Context,
+        }
+    }
 }

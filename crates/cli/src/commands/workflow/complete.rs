@@ -12,13 +12,13 @@ use anyhook_workflow::vocabulary::WorkflowStatus;
 use clap::Args;
 use serde_json::Value;
 
-use super::report::report;
 use super::status::show;
 use crate::commands::CommandResult;
 use crate::environment::{Environment, line_width};
 use crate::error::CommandError;
 use crate::ui::{Out, Tone};
 use crate::workflow;
+use anyhook_workflow::report::report;
 
 /// No signal is larger than this.
 const LIMIT: u64 = 4 * 1024 * 1024;

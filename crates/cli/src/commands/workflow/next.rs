@@ -9,12 +9,12 @@ use anyhook_workflow::state::WorkflowState;
 use anyhook_workflow::vocabulary::WorkflowStatus;
 use clap::Args;
 
-use super::report::{hints, next, waits};
 use super::status::warn_of_config;
 use crate::commands::CommandResult;
 use crate::environment::Environment;
 use crate::ui::{Out, Tone};
 use crate::workflow::{self, tell_model, workflow_agent};
+use anyhook_workflow::report::{hints, next, waits};
 
 #[derive(Args)]
 pub struct NextArgs {

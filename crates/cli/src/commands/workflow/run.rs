@@ -19,7 +19,6 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use self::progress::WorkflowProgress;
-use super::report::report;
 use crate::agents::program;
 use crate::commands::{CommandResult, trust};
 use crate::environment::{Environment, user_name, variables_for_agents};
@@ -28,6 +27,7 @@ use crate::human_only::{agent_above, only_a_person};
 use crate::runbooks::UnverifiedFile;
 use crate::ui::{Out, Tone};
 use crate::workflow;
+use anyhook_workflow::report::report;
 
 #[derive(Args)]
 pub struct RunArgs {

@@ -6,11 +6,11 @@ use anyhook_workflow::briefing::NO_CONFIG;
 use anyhook_workflow::project::{CONFIG, Project};
 use anyhook_workflow::state::WorkflowState;
 
-use super::report::report;
 use crate::commands::CommandResult;
 use crate::environment::{Environment, line_width};
 use crate::ui::{Out, Tone};
 use crate::workflow;
+use anyhook_workflow::report::report;
 
 pub fn run(json: bool, environment: &Environment, out: &mut Out) -> CommandResult {
     let project = workflow::find(environment)?;

@@ -440,8 +440,11 @@ fn damaged_lines_are_passed_over() {
     warning: 3 damaged lines in the journal skipped (run anyhook verify)
     ");
     environment.shell("echo after the crash");
+    // Only what has to be read is: they are before the last record.
     let ran = environment.run(&["log", "-n", "1"]);
     assert!(ran.stdout.contains("echo after the crash"), "{ran:?}");
+    assert_eq!(ran.stderr, "", "{ran:?}");
+    let ran = environment.run(&["log", "-n", "2"]);
     assert!(ran.stderr.contains("4 damaged lines"), "{ran:?}");
     let json = environment.run(&["log", "--json", "-n", "0"]);
     assert_eq!(json.stdout.lines().count(), 6);

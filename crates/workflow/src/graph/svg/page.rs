@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::graph::layout::{Point, Rect};
 
-const STYLE: &str = include_str!("style.css");
+/// The style of a graph.
+pub const STYLE: &str = include_str!("style.css");
 
 /// Returns the approximate width of a text: the fonts of readers differ.
 pub fn text_width(text: &str, size: i32) -> i32 {
@@ -62,8 +63,14 @@ impl SvgPage {
         self.line(&format!("<path class=\"{class}\" d=\"{path}\"{head}/>"));
     }
 
-    /// Builds the complete SVG.
-    pub fn finish(self, (width, height): Point, title: &str, description: &str) -> String {
+    /// Builds the complete SVG; without its style for a page that has it already.
+    pub fn finish(
+        self,
+        (width, height): Point,
+        title: &str,
+        description: &str,
+        has_style: bool,
+    ) -> String {
         let marker = |id: &str| {
             format!(
                 "    <marker id=\"{id}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" \
@@ -71,12 +78,17 @@ impl SvgPage {
                  orient=\"auto\"><path class=\"{id}\" d=\"M0 0 L10 5 L0 10 Z\"/></marker>"
             )
         };
-        let style = STYLE.trim_end().replace('\n', "\n    ");
+        let style = if has_style {
+            let style = STYLE.trim_end().replace('\n', "\n    ");
+            format!("  <style>\n    {style}\n  </style>\n")
+        } else {
+            String::new()
+        };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"workflow-title \
              workflow-description\">\n  <title id=\"workflow-title\">{}</title>\n  <desc \
-             id=\"workflow-description\">{}</desc>\n  <style>\n    {style}\n  </style>\n  <defs>\n{}\n{}\n  \
+             id=\"workflow-description\">{}</desc>\n{style}  <defs>\n{}\n{}\n  \
              </defs>\n  <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n{}</svg>\n",
             escaped(title),
             escaped(description),

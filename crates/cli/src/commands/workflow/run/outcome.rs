@@ -9,8 +9,8 @@ use anyhook_workflow::state::WorkflowState;
 use anyhook_workflow::vocabulary::WorkflowStatus;
 
 use crate::commands::CommandResult;
-use crate::commands::workflow::report;
 use crate::ui::{Out, Tone};
+use anyhook_workflow::report;
 
 /// Prints the status of a workflow in which no agent works.
 pub fn tell(project: &Project, state: &WorkflowState, out: &mut Out) -> CommandResult {

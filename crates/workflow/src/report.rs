@@ -1,16 +1,16 @@
 //! The status of a workflow, as it is printed.
 
+use crate::changed::has_changed;
+use crate::definition::{ArtifactDefinition, StageDefinition};
+use crate::machine;
+use crate::next_actions::{self, NextAction};
+use crate::opinion::opinion_since;
+use crate::project::Project;
+use crate::state::WorkflowState;
+use crate::vocabulary::Asks;
 use anyhook_model::report::workflow::{
     ArtifactReport, NextAgent, ReviewReport, StageReport, WaitingApproval, WorkflowReport,
 };
-use anyhook_workflow::changed::has_changed;
-use anyhook_workflow::definition::{ArtifactDefinition, StageDefinition};
-use anyhook_workflow::machine;
-use anyhook_workflow::next_actions::{self, NextAction};
-use anyhook_workflow::opinion::opinion_since;
-use anyhook_workflow::project::Project;
-use anyhook_workflow::state::WorkflowState;
-use anyhook_workflow::vocabulary::Asks;
 
 /// Returns the status of a workflow.
 pub fn report(project: &Project, state: &WorkflowState) -> WorkflowReport {
