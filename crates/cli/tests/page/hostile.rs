@@ -431,7 +431,9 @@ fn text_from_elsewhere_runs_nothing() {
     let Some(mut page) = Opened::new("markup", &environment) else { return };
     let agents = environment.run(&["agent", "list", "--json"]).json();
     let mut paths: Vec<String> =
-        ["agents", "decisions", "journal", "hooks", "pipelines", "stats"].map(str::to_owned).into();
+        ["agents", "decisions", "journal", "hooks", "pipelines", "workflows", "stats", "devices"]
+            .map(str::to_owned)
+            .into();
     for agent in agents.as_array().unwrap() {
         paths.push(format!("agents/{}", encoded(agent["id"].as_str().unwrap())));
     }

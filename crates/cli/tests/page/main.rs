@@ -12,6 +12,10 @@ mod hostile;
 #[expect(dead_code, reason = "other tests use the rest of it")]
 mod interactive_claude;
 mod opened;
+mod phone;
+#[path = "../it/phone/client.rs"]
+#[expect(dead_code, reason = "other tests use the rest of it")]
+mod phone_client;
 mod views;
 
 use anyhook_testkit::{TestEnv, programs};

@@ -12,7 +12,7 @@ use crate::environment;
 use crate::opened::{Opened, asks, dismissed, waits};
 
 /// The views, by the name of their picture and their path.
-const VIEWS: [(&str, &str); 7] = [
+const VIEWS: [(&str, &str); 8] = [
     ("agents", "agents"),
     ("inbox", "decisions"),
     ("journal", "journal"),
@@ -20,6 +20,7 @@ const VIEWS: [(&str, &str); 7] = [
     ("pipelines", "pipelines"),
     ("workflows", "workflows"),
     ("statistics", "stats"),
+    ("devices", "devices"),
 ];
 
 /// Agents that have worked, and some that wait.
