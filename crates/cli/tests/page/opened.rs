@@ -6,9 +6,10 @@ use anyhook_testkit::browser::Browser;
 use anyhook_testkit::{TestEnv, begin, finish, wait_until, write};
 use serde_json::{Value, json};
 
-/// A hook that wants a person to decide about some calls.
+/// A hook that wants a person to decide about some calls, and denies others.
 const ASKS: &str = r#"read -r event
 case $event in
+*please-deny*) echo 'not without a review' >&2; exit 2 ;;
 *please-ask*) echo '{"decision": "ask", "reason": "is this what you want?"}' ;;
 esac"#;
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Child;
 
-use anyhook_testkit::{TestEnv, write};
+use anyhook_testkit::{TestEnv, wait_until, write};
 use serde_json::{Value, json};
 
 use crate::environment;
@@ -23,17 +23,47 @@ const VIEWS: [(&str, &str); 8] = [
     ("devices", "devices"),
 ];
 
-/// Agents that have worked, and some that wait.
+/// A pipeline that is in the middle of its steps.
+const RUNBOOK: &str = r#"
+pipeline "release" {
+  step "build" {
+    run     = "true"
+    on_done = { step = "check" }
+  }
+  step "check" {
+    run     = "until [ -e go ]; do sleep 0.2; done"
+    on_done = { step = "ship" }
+  }
+  step "ship" {
+    run = "true"
+  }
+}
+"#;
+
+/// Agents that have worked, and some that wait; a pipeline and a workflow.
 fn busy(environment: &TestEnv) -> Vec<(Child, Value)> {
     asks(environment);
     write(&environment.project().join("deploy.yml"), "replicas: 2\nimage: shop:41\n", 0o644);
-    for (session, command) in [("a1", "cargo test"), ("b2", "npm run lint")] {
+    let runbook = environment.home().join(".config/agents/runbooks/release.hcl");
+    write(&runbook, RUNBOOK, 0o644);
+    for arguments in [&["pipeline", "run", "release"][..], &["workflow", "init"]] {
+        let ran = environment.run(arguments);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    wait_until("the second step", || {
+        let shown = environment.run(&["pipeline", "list", "--json"]).json();
+        shown[0]["step"] == "check"
+    });
+    for (session, command) in
+        [("a1", "cargo test"), ("b2", "npm run lint"), ("a1", "echo please-deny")]
+    {
         let event = |kind: &str| {
             json!({"event_type": kind, "session_id": session, "tool_name": "Shell",
                    "tool_input": {"command": command}, "work_dir": environment.project()})
         };
         for kind in ["session_start", "before_tool", "after_tool"] {
-            assert_eq!(environment.event(&event(kind)).code, 0);
+            let code = environment.event(&event(kind)).code;
+            assert_eq!(code == 2, kind == "before_tool" && command.contains("please-deny"));
         }
     }
     let content = "replicas: 4 # please-ask\nimage: shop:42\n";
