@@ -1,5 +1,6 @@
 //! A phone: a TLS client with a key, which does what the page's script does in a browser.
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, ChildStdin, Stdio};
@@ -25,7 +26,10 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// Writes bytes in hexadecimal digits.
 pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
 }
 
 /// A browser that accepts one certificate, and remembers which one it was shown.
